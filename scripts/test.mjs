@@ -1,0 +1,62 @@
+// `npm test [-- vitest arguments]`: runs every suite this machine can run and says which it cannot, and why.
+// `--report <file>` also writes the result as JSON (for scripts/ci.mjs).
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/**
+ * Suites that need something a machine may lack. `files` is a glob; `missing()` returns the reason, or null if all
+ * is there.
+ * @type {{ name: string, files: string, missing: () => string | null }[]}
+ */
+const conditional = [];
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const args = process.argv.slice(2);
+const at = args.indexOf("--report");
+const report = at === -1 ? undefined : args.splice(at, 2)[1];
+
+const notRun = conditional.flatMap((suite) => {
+  const reason = suite.missing();
+  return reason === null ? [] : [{ name: suite.name, files: suite.files, reason }];
+});
+
+const temp = mkdtempSync(join(tmpdir(), "lull-test-"));
+const results = join(temp, "results.json");
+const run = spawnSync(
+  process.execPath,
+  [
+    join(root, "node_modules/vitest/vitest.mjs"),
+    "run",
+    "--reporter=default",
+    "--reporter=json",
+    `--outputFile.json=${results}`,
+    ...args,
+  ],
+  {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, LULL_TEST_WITHOUT: notRun.map((s) => s.files).join() },
+  },
+);
+
+if (report !== undefined) {
+  const vitest = readJson(results);
+  writeFileSync(report, JSON.stringify({ node: process.version, exitCode: run.status ?? 1, notRun, vitest }));
+}
+rmSync(temp, { recursive: true, force: true });
+
+console.log(`Node ${process.version}. Suites not run here: ${notRun.length === 0 ? "none" : ""}`);
+for (const suite of notRun) console.log(`  ${suite.name}: ${suite.reason}`);
+process.exitCode = run.status ?? 1;
+
+/** @param {string} path */
+function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"));
+  } catch {
+    return null; // vitest stopped before it could report
+  }
+}
