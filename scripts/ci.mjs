@@ -1,0 +1,154 @@
+// The steps of `.ci/run [step…]`. Every step runs even if an earlier one failed; the last line counts all of them.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** @typedef {{ passed: number, failed: number }} Count */
+/** @typedef {{ name: string, fullName: string, status: string }} Test */
+/** @typedef {{ name: string, status: string, startTime: number, endTime: number, assertionResults: Test[] }} TestFile */
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const only = process.argv.slice(2);
+const temp = mkdtempSync(join(tmpdir(), "lull-ci-"));
+
+/** A step is one check, except a test run, where every test is one. @type {[string, () => Count][]} */
+const steps = [
+  ["lint", () => check("npm run lint")],
+  ["typecheck", () => check("npm run typecheck")],
+  ["build", () => check("npm run clean && npm run build")],
+  ["test on Node 20", () => testOn(20)],
+  ["coverage", () => check("npm run coverage")],
+  ["pack check", () => check("npm run pack:check")],
+  ["test on Node 24", () => testOn(24)],
+  ["fresh clone", () => check("node scripts/fresh-clone.mjs")],
+];
+
+const total = { passed: 0, failed: 0 };
+/** @type {string[]} */
+const summary = [];
+try {
+  if (perform("install", () => check("npm ci"))) {
+    for (const [name, step] of steps) {
+      if (only.length === 0 || only.includes(name)) perform(name, step);
+    }
+  }
+} finally {
+  rmSync(temp, { recursive: true, force: true });
+}
+console.log(`\n${summary.join("\n")}`);
+console.log(`${total.passed} passed, ${total.failed} failed`);
+process.exitCode = total.failed === 0 ? 0 : 1;
+
+/**
+ * @param {string} name
+ * @param {() => Count} step
+ */
+function perform(name, step) {
+  console.log(`\n=== ${name}`);
+  const start = performance.now();
+  /** @type {Count} */
+  let count;
+  try {
+    count = step();
+  } catch (error) {
+    console.error(error);
+    count = { passed: 0, failed: 1 };
+  }
+  total.passed += count.passed;
+  total.failed += count.failed;
+  const seconds = ((performance.now() - start) / 1000).toFixed(1);
+  const line = `${count.failed === 0 ? "ok  " : "FAIL"} ${name}: ${count.passed} passed, ${count.failed} failed, ${seconds} s`;
+  summary.push(line);
+  console.log(`=== ${line}`);
+  return count.failed === 0;
+}
+
+/**
+ * @param {string} command
+ * @param {NodeJS.ProcessEnv} [env]
+ */
+function sh(command, env = process.env) {
+  return spawnSync("bash", ["-euo", "pipefail", "-c", command], { cwd: root, env, stdio: "inherit" }).status;
+}
+
+/**
+ * @param {string} command
+ * @returns {Count}
+ */
+function check(command) {
+  return sh(command) === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+/**
+ * The whole test run on one Node version. Here, unlike on a developer's machine, what did not run has failed.
+ * @param {number} major
+ * @returns {Count}
+ */
+function testOn(major) {
+  const report = join(temp, `node-${major}.json`);
+  const path = `${nodeFolder(major)}${delimiter}${process.env.PATH}`;
+  sh(`npm test -- --report '${report}'`, { ...process.env, PATH: path });
+  if (!existsSync(report)) throw new Error("the test run ended without a report");
+
+  const { node, exitCode, notRun, vitest } = JSON.parse(readFileSync(report, "utf8"));
+  if (!node.startsWith(`v${major}.`)) throw new Error(`wanted Node ${major}, the tests ran on ${node}`);
+  if (vitest === null) throw new Error("vitest ended without a report");
+
+  const count = { passed: 0, failed: 0 };
+  /** @param {string} what */
+  const fail = (what) => {
+    count.failed += 1;
+    console.error(`FAIL ${what}`);
+  };
+  for (const suite of notRun) fail(`suite ${suite.name} did not run: ${suite.reason}`);
+  for (const file of /** @type {TestFile[]} */ (vitest.testResults)) {
+    const name = relative(root, file.name);
+    for (const test of file.assertionResults) {
+      if (test.status === "passed") count.passed += 1;
+      else fail(`${name}: ${test.fullName} (${test.status})`);
+    }
+    const explained = file.assertionResults.some((test) => test.status !== "passed");
+    if (file.status !== "passed" && !explained) fail(`${name} (${file.status} as a whole)`);
+  }
+  if (count.passed === 0) fail("no test ran");
+  if (exitCode !== 0 && count.failed === 0) fail(`vitest ended with code ${exitCode} though no test failed`);
+  printMinutes(vitest.testResults);
+  return count;
+}
+
+/** @param {TestFile[]} files */
+function printMinutes(files) {
+  /** @param {number} ms */
+  const minutes = (ms) => `${(ms / 60_000).toFixed(2)} min`;
+  /** @type {Record<string, number>} */
+  const suites = { unit: 0, process: 0 };
+  for (const file of [...files].sort((a, b) => b.endTime - b.startTime - (a.endTime - a.startTime))) {
+    const ms = file.endTime - file.startTime;
+    const suite = file.name.endsWith(".process.test.ts") ? "process" : "unit";
+    suites[suite] = (suites[suite] ?? 0) + ms;
+    console.log(`  ${minutes(ms)}  ${relative(root, file.name)}`);
+  }
+  for (const [suite, ms] of Object.entries(suites)) console.log(`  ${minutes(ms)}  all of ${suite}`);
+}
+
+/**
+ * The folder of a `node` of that major version: the running one, or one installed from npm outside the tree.
+ * @param {number} major
+ */
+function nodeFolder(major) {
+  if (process.versions.node.startsWith(`${major}.`)) return dirname(process.execPath);
+  const prefix = join(temp, `node-${major}`);
+  mkdirSync(prefix);
+  // The `node` package fetches its binary in an install script, which newer versions of npm run only if told to.
+  writeFileSync(
+    join(prefix, "package.json"),
+    JSON.stringify({ private: true, allowScripts: { node: true } }),
+  );
+  const folder = join(prefix, "node_modules/node/bin");
+  const installed = sh(`npm install --prefix '${prefix}' node@${major}`) === 0;
+  if (!installed || !existsSync(join(folder, "node")))
+    throw new Error(`could not install Node ${major} from npm`);
+  return folder;
+}
