@@ -11,8 +11,9 @@ const src = join(root, "packages/lull/src");
 const words = ["model", "window", "protocol", "errors", "events", "ports", "clock", "options"];
 
 /**
- * The direction of imports, types included. A key is a file of src, or a folder whose children are strangers to each
- * other: "stores" stands for every stores/<name>/, and for the helpers in stores/*.ts that all of them share. Every file of src must have a place here.
+ * The direction of imports, types included. A key is a file of src, or a folder whose children are strangers to
+ * each other: "stores" stands for every stores/<name>/, and for the helpers beside them that they share. Every file
+ * of src must have a place here.
  */
 const mayImport: Record<string, readonly string[]> = {
   model: [],
