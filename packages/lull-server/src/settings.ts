@@ -1,0 +1,328 @@
+/**
+ * Every setting of the server, in one table. Flags, environment variables, keys of the configuration file,
+ * `--help` and the documentation are all read from here, so none of them can lack one.
+ *
+ * A setting `fooBarMs` is `--foo-bar-ms`, `LULL_FOO_BAR_MS` and the key `fooBarMs`. Settings marked `file`
+ * may also come from a file named by `LULL_…_FILE` (mounted secrets, long texts).
+ *
+ * @module
+ */
+import { defaults } from "lull";
+
+export type SettingKind = "integer" | "string" | "choice" | "list";
+
+export interface SettingSpec {
+  kind: SettingKind;
+  /** Headline in `--help`. */
+  group: "Server" | "Timing" | "Answering" | "Delivery" | "Limits";
+  doc: string;
+  /** The value when nobody sets it; undefined: unset. */
+  default?: number | string | readonly string[];
+  /** Shown instead of the default when the default is decided elsewhere. */
+  defaultDoc?: string;
+  least?: number;
+  most?: number;
+  choices?: readonly string[];
+  /** Never printed; may come from a file. */
+  secret?: true;
+  /** May come from a file named by `LULL_…_FILE`. */
+  file?: true;
+  /** Other environment variables that are read when ours is unset. */
+  also?: readonly string[];
+}
+
+const day = 86_400_000;
+/** The library's own upper bound of a duration: ten years. */
+const longestMs = 3_650 * day;
+
+/** A duration with a default. */
+function ms(group: SettingSpec["group"], value: number, doc: string, least = 0, most = longestMs) {
+  return { kind: "integer" as const, group, doc, least, most, default: value };
+}
+
+/** A duration that is unset unless given, or whose default the engine decides. */
+function msOrUnset(group: SettingSpec["group"], doc: string, least = 0, most = longestMs) {
+  return { kind: "integer" as const, group, doc, least, most };
+}
+
+export const settings = {
+  port: {
+    kind: "integer",
+    group: "Server",
+    default: 8080,
+    least: 0,
+    most: 65_535,
+    also: ["PORT"],
+    doc: "Port; 0 takes a free one",
+  },
+  host: {
+    kind: "string",
+    group: "Server",
+    default: "127.0.0.1",
+    doc: "Address to listen on; beyond loopback needs apiKeys",
+  },
+  store: {
+    kind: "string",
+    group: "Server",
+    default: "sqlite:./data/lull.db",
+    file: true,
+    doc: "Where conversations live: sqlite:PATH, or memory: (lost at exit)",
+  },
+  apiKeys: {
+    kind: "list",
+    group: "Server",
+    secret: true,
+    doc: "name:role:secret, …; roles: send, read (both: send+read), operate (everything)",
+  },
+  maxBodyBytes: {
+    kind: "integer",
+    group: "Server",
+    default: 2_097_152,
+    least: 1_024,
+    most: 268_435_456,
+    doc: "Largest request body",
+  },
+  maxStreams: {
+    kind: "integer",
+    group: "Server",
+    default: 1_000,
+    least: 1,
+    most: 1_000_000,
+    doc: "Event streams open at once",
+  },
+  heartbeatMs: ms("Server", 15_000, "Comment sent on idle event streams, so that proxies keep them open", 100, day),
+  shutdownMs: ms(
+    "Server",
+    10_000,
+    "Time for running answers to finish at SIGTERM; then their leases are handed back",
+    0,
+    day,
+  ),
+  owner: { kind: "string", group: "Server", defaultDoc: "a new id", doc: "Name of this process in leases" },
+  logLevel: {
+    kind: "choice",
+    group: "Server",
+    default: "info",
+    choices: ["debug", "info", "warn", "error", "silent"],
+    doc: "JSON lines on stderr; texts of users are never logged",
+  },
+
+  quietMs: ms("Timing", defaults.quietMs, "Quiet after which an answer may go out"),
+  startMs: {
+    ...msOrUnset("Timing", "Quiet after which the model may start; at most quietMs"),
+    defaultDoc: `${defaults.startMs}, or quietMs if that is less`,
+  },
+  maxWaitMs: {
+    ...msOrUnset("Timing", "Hard cap on waiting, from the first unanswered message"),
+    defaultDoc: `${defaults.maxWaitMs}, or quietMs if that is more`,
+  },
+  typingMs: ms("Timing", defaults.typingMs, "How long one typing event holds the window", 1, day),
+  incompleteMs: ms("Timing", defaults.incompleteMs, "How long an incomplete message holds the window", 1, day),
+  leaseMs: ms("Timing", defaults.leaseMs, "Exclusive right to answer; a crash delays an answer by this much", 100, day),
+  renewMs: {
+    ...msOrUnset("Timing", "How often the lease is renewed; at most half of leaseMs", 1, day),
+    defaultDoc: "a third of leaseMs",
+  },
+  turnTimeoutMs: ms("Timing", defaults.turnTimeoutMs, "Time limit of one attempt to answer", 1, day),
+  scanMs: ms("Timing", defaults.scanMs, "How often the store is searched for work of processes that died", 1, day),
+
+  respond: {
+    kind: "string",
+    group: "Answering",
+    default: "demo",
+    doc: "Who answers: demo, openai, an https:// webhook, or none (only receive)",
+  },
+  whenBusy: {
+    kind: "choice",
+    group: "Answering",
+    default: "interrupt",
+    choices: ["interrupt", "queue", "steer"],
+    doc: "What a newer message does to an answer in the making",
+  },
+  demoMs: ms("Answering", 2_000, "respond=demo: how long it pretends to think", 0, day),
+  modelUrl: {
+    kind: "string",
+    group: "Answering",
+    also: ["OPENAI_BASE_URL"],
+    default: "https://api.openai.com/v1",
+    doc: "respond=openai: any OpenAI-compatible endpoint",
+  },
+  model: { kind: "string", group: "Answering", doc: "respond=openai: the model's name; required" },
+  modelKey: {
+    kind: "string",
+    group: "Answering",
+    secret: true,
+    also: ["OPENAI_API_KEY"],
+    doc: "respond=openai: the key",
+  },
+  system: { kind: "string", group: "Answering", file: true, doc: "respond=openai: the system prompt" },
+  historyEntries: {
+    kind: "integer",
+    group: "Answering",
+    default: 200,
+    least: 0,
+    most: 1_000,
+    doc: "Log entries before the turn that the answerer is given",
+  },
+  fallback: {
+    kind: "string",
+    group: "Answering",
+    defaultDoc: "nothing is sent",
+    doc: "Text sent when a turn is given up",
+  },
+  stopWords: { kind: "list", group: "Answering", doc: "Messages that stop the running answer, at arrival" },
+  resetWords: { kind: "list", group: "Answering", doc: "Messages that forget the conversation so far, at arrival" },
+  editAfterAnswer: {
+    kind: "choice",
+    group: "Answering",
+    default: "ignore",
+    choices: ["ignore", "new-input"],
+    doc: "An edit of a message that was answered already",
+  },
+  backlogMaxAgeMs: msOrUnset("Answering", "Messages older than this (by sentAt) at arrival follow backlogThen"),
+  backlogThen: {
+    kind: "choice",
+    group: "Answering",
+    default: "context",
+    choices: ["answer", "context"],
+    doc: "See backlogMaxAgeMs",
+  },
+  backoffFirstMs: ms("Answering", 1_000, "Wait after a failed attempt; doubles each time", 1),
+  backoffMaxMs: ms("Answering", 60_000, "Longest such wait", 1),
+
+  deliver: {
+    kind: "string",
+    group: "Delivery",
+    default: "events",
+    doc: "events (clients read them), or an https:// webhook called for each part",
+  },
+  deliverMaxMs: ms("Delivery", defaults.deliverMaxMs, "A part older than this is not tried any more", 1),
+  deliverTimeoutMs: ms("Delivery", 30_000, "Time limit of one delivery request", 1, day),
+  deliverBackoffFirstMs: ms("Delivery", 1_000, "Wait after a refused delivery; doubles each time", 1),
+  deliverBackoffMaxMs: ms("Delivery", 300_000, "Longest such wait", 1),
+  webhookSecret: {
+    kind: "list",
+    group: "Delivery",
+    secret: true,
+    doc: "Signs webhooks (Standard Webhooks): whsec_…; `lull secret` makes one; two, separated by a comma, while rotating",
+  },
+  webhookAuthorization: {
+    kind: "string",
+    group: "Delivery",
+    secret: true,
+    doc: "Authorization header sent to webhooks, for receivers that check one",
+  },
+
+  maxPending: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.maxPending,
+    least: 1,
+    most: 100_000,
+    doc: "Unanswered messages a conversation holds",
+  },
+  maxTextBytes: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.maxTextBytes,
+    least: 1,
+    most: 67_108_864,
+    doc: "Largest message",
+  },
+  maxParts: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.maxParts,
+    least: 1,
+    most: 1_000,
+    doc: "Parts of one message or reply",
+  },
+  maxSends: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.maxSends,
+    least: 0,
+    most: 1_000,
+    doc: "The bot's own messages that wait",
+  },
+  maxRestarts: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.maxRestarts,
+    least: 0,
+    most: 1_000,
+    doc: "Discarded answers after which the model waits for quiet",
+  },
+  maxFailures: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.maxFailures,
+    least: 1,
+    most: 1_000,
+    doc: "Failed attempts after which a turn is parked",
+  },
+  maxHandoffMs: ms("Limits", defaults.maxHandoffMs, "Longest hand-off to a human", 1),
+  repliesPerHour: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.repliesPerHour,
+    least: 1,
+    most: 1_000_000,
+    doc: "Answers per conversation and hour; more wait",
+  },
+  seenMs: ms("Limits", defaults.seenMs, "How long message ids are remembered", 1),
+  historyKeepMs: {
+    ...msOrUnset("Limits", "Answered conversations' logs are kept this long", 1),
+    defaultDoc: "for ever",
+  },
+  concurrency: {
+    kind: "integer",
+    group: "Limits",
+    default: defaults.concurrency,
+    least: 1,
+    most: 100_000,
+    doc: "Conversations worked on at once",
+  },
+} as const satisfies Record<string, SettingSpec>;
+
+export type SettingName = keyof typeof settings;
+export const settingNames = Object.keys(settings) as SettingName[];
+
+type Of<S extends SettingSpec> = S["kind"] extends "integer"
+  ? number
+  : S["kind"] extends "list"
+    ? string[]
+    : S extends { choices: readonly (infer C)[] }
+      ? C
+      : string;
+type Given<S> = S extends { default: number | string } ? true : false;
+
+/** All settings with their values; those without default may be undefined, lists are empty. */
+export type Config = {
+  -readonly [K in SettingName]: Given<(typeof settings)[K]> extends true
+    ? Of<(typeof settings)[K]>
+    : (typeof settings)[K]["kind"] extends "list"
+      ? string[]
+      : Of<(typeof settings)[K]> | undefined;
+};
+
+/** `fooBarMs` → `foo-bar-ms`. */
+export function flagOf(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/** `fooBarMs` → `LULL_FOO_BAR_MS`. */
+export function variableOf(name: string): string {
+  return `LULL_${flagOf(name).replaceAll("-", "_").toUpperCase()}`;
+}
+
+export function mayBeFile(spec: SettingSpec): boolean {
+  return spec.secret === true || spec.file === true;
+}
+
+/** The default as a person reads it. */
+export function defaultText(spec: SettingSpec): string {
+  if (spec.defaultDoc !== undefined) return spec.defaultDoc;
+  if (spec.default === undefined) return "unset";
+  return String(spec.default);
+}
