@@ -1,0 +1,383 @@
+/**
+ * The OpenAPI 3.1 document, generated from the schemas that validate. A test compares its operations with
+ * the routes.
+ *
+ * @module
+ */
+import { readFileSync } from "node:fs";
+import { z } from "zod";
+import type { Role } from "./auth.ts";
+import { maxBatch, type Schemas } from "./schemas.ts";
+
+type Json = Record<string, unknown>;
+
+/** From source and from `dist` alike: the manifest is one folder above. */
+export const version = (
+  JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string }
+).version;
+
+/** Answers, described loosely: clients must ignore fields they do not know. */
+const answers = {
+  Accepted: z.object({
+    conversation: z.string(),
+    id: z.string(),
+    status: z.enum(["accepted", "duplicate"]),
+    version: z.int().meta({ description: "Arrival counter of the conversation" }),
+    duplicate: z.boolean(),
+    startAt: z.iso.datetime().nullable().meta({ description: "The model may start then" }),
+    quietAt: z.iso.datetime().nullable().meta({ description: "The answer may go out then" }),
+  }),
+  Rejected: z.object({
+    conversation: z.string(),
+    id: z.string(),
+    status: z.literal("rejected"),
+    reason: z.literal("full"),
+    retryAfterMs: z.int(),
+  }),
+  Reply: z.object({
+    conversation: z.string(),
+    id: z.string(),
+    version: z.int(),
+    duplicate: z.boolean(),
+    status: z.string().meta({ description: "How the turn ended: delivered, silent, parked, …" }),
+    replyId: z.string().nullable(),
+    covers: z.array(z.string()).meta({ description: "Ids of the messages this reply answers" }),
+    parts: z.array(z.unknown()),
+    overtaken: z.boolean().meta({ description: "Newer messages came when the reply could not be held back any more" }),
+  }),
+  Changed: z.object({
+    conversation: z.string(),
+    message: z.string(),
+    status: z.enum(["accepted", "duplicate", "unchanged", "ignored"]),
+    id: z.string(),
+    version: z.int(),
+  }),
+  Conversation: z.looseObject({
+    id: z.string(),
+    state: z.enum(["resting", "waiting", "answering", "delivering", "handed-off", "parked"]),
+    version: z.int(),
+    answered: z.int(),
+    seq: z.int(),
+  }),
+  Conversations: z.object({ conversations: z.array(z.unknown()), next: z.string().nullable() }),
+  Log: z.object({ entries: z.array(z.looseObject({ kind: z.string(), seq: z.int(), at: z.iso.datetime() })) }),
+  Explanation: z.object({ sentences: z.array(z.string()) }),
+  Sent: z.object({ status: z.enum(["queued", "duplicate", "dropped"]), replyId: z.string() }),
+  Revived: z.object({ revived: z.int() }),
+  Problem: z.looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.string().meta({ description: "Stable; branch on it" }),
+    detail: z.string(),
+    field: z.string().optional().meta({ description: "The field to blame" }),
+    errors: z.array(z.object({ field: z.string(), detail: z.string() })).optional(),
+  }),
+} as const;
+
+interface Operation {
+  method: "get" | "post" | "patch" | "delete";
+  path: string;
+  summary: string;
+  /** null: no key is needed. */
+  role: Role | null;
+  body?: { schema: keyof Schemas | "batch"; required: boolean };
+  query?: Record<string, Json>;
+  header?: Record<string, Json>;
+  /** Status → schema name, media type, or nothing. */
+  responses: Record<number, { description: string; schema?: keyof typeof answers | Json; type?: string }>;
+}
+
+const whole = (description: string, maximum?: number) => ({
+  description,
+  schema: { type: "integer", minimum: 0, ...(maximum === undefined ? {} : { maximum }) },
+});
+const text = (description: string) => ({ description, schema: { type: "string" } });
+const flag = (description: string) => ({ description, schema: { type: "boolean" } });
+const one = "/v1/conversations/{id}";
+const done = { 204: { description: "Done" } };
+const events = { 200: { description: "Server-Sent Events", type: "text/event-stream", schema: { type: "string" } } };
+
+export const operations: readonly Operation[] = [
+  {
+    method: "post",
+    path: "/v1/messages",
+    summary: "Hand in one message, or an array of them",
+    role: "send",
+    body: { schema: "batch", required: true },
+    query: { wait: whole("Seconds to wait for the reply that covers the message; one message only", 300) },
+    responses: {
+      200: { description: "wait: the reply came", schema: "Reply" },
+      202: {
+        description: "Durable; for an array one item per message, in order",
+        schema: {
+          oneOf: [
+            { $ref: "#/components/schemas/Accepted" },
+            {
+              type: "array",
+              items: { oneOf: [{ $ref: "#/components/schemas/Accepted" }, { $ref: "#/components/schemas/Rejected" }] },
+            },
+          ],
+        },
+      },
+    },
+  },
+  {
+    method: "get",
+    path: "/v1/conversations",
+    summary: "Conversations, a page at a time",
+    role: "read",
+    query: {
+      after: text("`next` of the page before"),
+      limit: whole("Default 50", 1_000),
+      prefix: text("Only ids that begin so"),
+      active: flag("Only those that are not at rest"),
+      parked: flag("Only those with a turn that was given up"),
+      handedOff: flag("Only those a human answers"),
+    },
+    responses: { 200: { description: "A page", schema: "Conversations" } },
+  },
+  {
+    method: "get",
+    path: one,
+    summary: "One conversation",
+    role: "read",
+    responses: { 200: { description: "It", schema: "Conversation" } },
+  },
+  {
+    method: "delete",
+    path: one,
+    summary: "Erase everything of a conversation",
+    role: "operate",
+    responses: { 204: { description: "Erased" } },
+  },
+  {
+    method: "get",
+    path: `${one}/log`,
+    summary: "Its log, a page at a time, oldest first",
+    role: "read",
+    query: {
+      from: whole("First seq wanted"),
+      before: whole("The entries just below that seq"),
+      limit: whole("Default 100", 1_000),
+    },
+    responses: { 200: { description: "A page", schema: "Log" } },
+  },
+  {
+    method: "get",
+    path: `${one}/events`,
+    summary: "Its events: nothing lost, nothing doubled when resumed",
+    role: "read",
+    query: { after: whole("Events after this seq; default: from now on") },
+    header: { "Last-Event-ID": whole("The same, sent by clients that reconnect") },
+    responses: events,
+  },
+  {
+    method: "get",
+    path: `${one}/explain`,
+    summary: "What it is doing and why, in plain sentences",
+    role: "read",
+    responses: { 200: { description: "Sentences", schema: "Explanation" } },
+  },
+  {
+    method: "patch",
+    path: `${one}/messages/{message}`,
+    summary: "The author edited a message",
+    role: "send",
+    body: { schema: "edit", required: true },
+    responses: { 200: { description: "What became of it", schema: "Changed" } },
+  },
+  {
+    method: "delete",
+    path: `${one}/messages/{message}`,
+    summary: "The author took a message back",
+    role: "send",
+    body: { schema: "retraction", required: false },
+    responses: { 200: { description: "What became of it", schema: "Changed" } },
+  },
+  {
+    method: "post",
+    path: `${one}/typing`,
+    summary: "The user is typing",
+    role: "send",
+    body: { schema: "typing", required: false },
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${one}/flush`,
+    summary: "Answer now",
+    role: "send",
+    body: { schema: "nothing", required: false },
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${one}/send`,
+    summary: "A message of the bot's own accord",
+    role: "operate",
+    body: { schema: "send", required: true },
+    responses: { 202: { description: "Queued", schema: "Sent" } },
+  },
+  {
+    method: "post",
+    path: `${one}/handoff`,
+    summary: "A human answers from now on",
+    role: "operate",
+    body: { schema: "handoff", required: false },
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${one}/human-replies`,
+    summary: "What a human answered",
+    role: "operate",
+    body: { schema: "humanReply", required: true },
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${one}/resume`,
+    summary: "The bot answers again",
+    role: "operate",
+    body: { schema: "resume", required: false },
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${one}/reset`,
+    summary: "Forget what is unanswered",
+    role: "operate",
+    body: { schema: "operator", required: false },
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${one}/retry`,
+    summary: "Bring a turn that was given up back to be answered",
+    role: "operate",
+    body: { schema: "operator", required: false },
+    responses: { 200: { description: "How many messages were revived", schema: "Revived" } },
+  },
+  {
+    method: "get",
+    path: "/v1/events",
+    summary: "Events of all conversations, live only",
+    role: "read",
+    responses: events,
+  },
+  {
+    method: "get",
+    path: "/healthz",
+    summary: "The process is alive",
+    role: null,
+    responses: { 200: { description: "Alive" } },
+  },
+  {
+    method: "get",
+    path: "/readyz",
+    summary: "The store answers",
+    role: null,
+    responses: { 200: { description: "Ready" } },
+  },
+  {
+    method: "get",
+    path: "/metrics",
+    summary: "Prometheus metrics",
+    role: "read",
+    responses: { 200: { description: "Metrics", type: "text/plain", schema: { type: "string" } } },
+  },
+  {
+    method: "get",
+    path: "/openapi.json",
+    summary: "This document",
+    role: null,
+    responses: { 200: { description: "OpenAPI 3.1", type: "application/json", schema: { type: "object" } } },
+  },
+];
+
+const componentNames: Record<keyof Schemas, string> = {
+  message: "Message",
+  messages: "Messages",
+  edit: "Edit",
+  retraction: "Retraction",
+  typing: "Typing",
+  nothing: "Nothing",
+  send: "Send",
+  handoff: "Handoff",
+  humanReply: "HumanReply",
+  resume: "Resume",
+  operator: "OperatorCall",
+};
+
+function schemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: "input", target: "draft-2020-12" }) as Json;
+  return rest;
+}
+
+const ref = (name: string): Json => ({ $ref: `#/components/schemas/${name}` });
+
+function bodyOf(body: NonNullable<Operation["body"]>): Json {
+  const schema =
+    body.schema === "batch" ? { oneOf: [ref("Message"), ref("Messages")] } : ref(componentNames[body.schema]);
+  return { required: body.required, content: { "application/json": { schema } } };
+}
+
+function operationOf(operation: Operation): Json {
+  const parameter =
+    (place: string) =>
+    ([name, described]: [string, Json]) => ({ name, in: place, required: place === "path", ...described });
+  const ids = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match): [string, Json] => [
+    match[1] as string,
+    text(match[1] === "id" ? "The conversation's id, percent-encoded" : "The message's id, percent-encoded"),
+  ]);
+  const parameters = [
+    ...ids.map(parameter("path")),
+    ...Object.entries(operation.query ?? {}).map(parameter("query")),
+    ...Object.entries(operation.header ?? {}).map(parameter("header")),
+  ];
+  const responses: Json = {};
+  for (const [status, { description, schema, type = "application/json" }] of Object.entries(operation.responses))
+    responses[status] = {
+      description,
+      ...(schema === undefined
+        ? {}
+        : { content: { [type]: { schema: typeof schema === "string" ? ref(schema) : schema } } }),
+    };
+  responses.default = {
+    description: "A problem (RFC 9457)",
+    content: { "application/problem+json": { schema: ref("Problem") } },
+  };
+  return {
+    summary: operation.summary,
+    ...(operation.role === null ? { security: [] } : { description: `Role: ${operation.role}.` }),
+    ...(parameters.length === 0 ? {} : { parameters }),
+    ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation.body) }),
+    responses,
+  };
+}
+
+export function openApi(schemas: Schemas, withKeys: boolean): Json {
+  const components: Json = {};
+  for (const [name, schema] of Object.entries(schemas))
+    components[componentNames[name as keyof Schemas]] = schemaOf(schema);
+  components.Messages = { type: "array", items: ref("Message"), minItems: 1, maxItems: maxBatch };
+  for (const [name, schema] of Object.entries(answers)) components[name] = schemaOf(schema);
+  const paths: Record<string, Json> = {};
+  for (const operation of operations) {
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: operationOf(operation) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "lull",
+      version,
+      description:
+        "Makes a chat bot hear the user out and then answer once. Hand in messages; read replies from events or a webhook.",
+      license: { name: "MIT", identifier: "MIT" },
+    },
+    ...(withKeys ? { security: [{ key: [] }] } : {}),
+    paths,
+    components: { schemas: components, securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+  };
+}
