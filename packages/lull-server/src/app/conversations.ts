@@ -1,0 +1,123 @@
+/**
+ * Looking at conversations, and what an operator does with them.
+ *
+ * @module
+ */
+import { type Context, Hono } from "hono";
+import { Problem } from "../problem.ts";
+import { checkId } from "../schemas.ts";
+import { readBody, readOptionalBody } from "./body.ts";
+import type { Deps, Env } from "./deps.ts";
+import { may } from "./guard.ts";
+import { defined } from "./messages.ts";
+import { Query } from "./query.ts";
+import { view } from "./view.ts";
+
+export function idOf(c: Context<Env>): string {
+  return checkId("conversation", c.get("segments")[3] ?? "");
+}
+
+export function unknownConversation(): Problem {
+  return new Problem(404, "not-found", "There is no such conversation.", { field: "conversation" });
+}
+
+export function conversationRoutes(deps: Deps): Hono<Env> {
+  const { lull, schemas } = deps;
+  const most = deps.config.maxBodyBytes;
+  const app = new Hono<Env>();
+  const read = may(deps, "read");
+  const operate = may(deps, "operate");
+
+  app.get("/v1/conversations", read, async (c) => {
+    const query = new Query(c, ["after", "limit", "prefix", "active", "parked", "handedOff"]);
+    const after = query.text("after");
+    const prefix = query.text("prefix");
+    const page = defined({
+      after: after === undefined ? undefined : checkId("after", after),
+      limit: query.whole("limit", 1, 1_000),
+    });
+    const filter = defined({
+      prefix: prefix === undefined || prefix === "" ? undefined : checkId("prefix", prefix),
+      active: query.flag("active"),
+      parked: query.flag("parked"),
+      handedOff: query.flag("handedOff"),
+    });
+    const { conversations, next } = await lull.list(page, filter);
+    return c.json({ conversations: conversations.map(summary), next });
+  });
+
+  app.get("/v1/conversations/:id", read, async (c) => {
+    new Query(c, []);
+    const conversation = await lull.get(idOf(c));
+    if (conversation === null) throw unknownConversation();
+    return c.json(view(conversation) as object);
+  });
+
+  app.get("/v1/conversations/:id/log", read, async (c) => {
+    const query = new Query(c, ["from", "before", "limit"]);
+    const page = defined({
+      from: query.whole("from", 1, Number.MAX_SAFE_INTEGER),
+      before: query.whole("before", 1, Number.MAX_SAFE_INTEGER),
+      limit: query.whole("limit", 1, 1_000),
+    });
+    const id = idOf(c);
+    const entries = await lull.log(id, page);
+    if (entries.length === 0 && (await lull.get(id)) === null) throw unknownConversation();
+    return c.json({ entries: entries.map(view) });
+  });
+
+  app.get("/v1/conversations/:id/explain", read, async (c) => {
+    new Query(c, []);
+    const id = idOf(c);
+    if ((await lull.get(id)) === null) throw unknownConversation();
+    return c.json({ sentences: await lull.explain(id) });
+  });
+
+  app.post("/v1/conversations/:id/send", operate, async (c) => {
+    const message = await readBody(c, schemas.send, most);
+    const sent = await lull.send(idOf(c), defined(message) as never);
+    if (sent.status === "full")
+      throw new Problem(429, "full", "Too many of the bot's own messages wait in this conversation (maxSends).", {
+        retryAfter: 5,
+      });
+    return c.json(sent, 202);
+  });
+
+  app.post("/v1/conversations/:id/handoff", operate, async (c) => {
+    await lull.handoff(idOf(c), defined(await readOptionalBody(c, schemas.handoff, most)) as never);
+    return c.body(null, 204);
+  });
+
+  app.post("/v1/conversations/:id/human-replies", operate, async (c) => {
+    await lull.humanReply(idOf(c), defined(await readBody(c, schemas.humanReply, most)) as never);
+    return c.body(null, 204);
+  });
+
+  app.post("/v1/conversations/:id/resume", operate, async (c) => {
+    await lull.resume(idOf(c), defined(await readOptionalBody(c, schemas.resume, most)) as never);
+    return c.body(null, 204);
+  });
+
+  app.post("/v1/conversations/:id/reset", operate, async (c) => {
+    await lull.reset(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never);
+    return c.body(null, 204);
+  });
+
+  app.post("/v1/conversations/:id/retry", operate, async (c) => {
+    return c.json(await lull.retry(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never));
+  });
+
+  app.delete("/v1/conversations/:id", operate, async (c) => {
+    new Query(c, []);
+    if (!(await lull.erase(idOf(c)))) throw unknownConversation();
+    return c.body(null, 204);
+  });
+
+  return app;
+}
+
+/** A conversation in a list: without the whole record. */
+function summary(conversation: object): unknown {
+  const { record: _, ...rest } = conversation as { record?: unknown };
+  return view(rest);
+}

@@ -1,0 +1,75 @@
+/**
+ * What every request passes first: its path is decoded strictly, its origin and its key are checked, its
+ * time is measured, and whatever is thrown becomes a problem.
+ *
+ * @module
+ */
+import type { HttpBindings } from "@hono/node-server";
+import type { Context, MiddlewareHandler } from "hono";
+import { routePath } from "hono/route";
+import { authorize, checkBrowser, type Role } from "../auth.ts";
+import { invalid, type Problem, problemOf, problemResponse } from "../problem.ts";
+import type { Deps, Env } from "./deps.ts";
+
+/** The path as it was sent. Over a socket it is read raw, because URL parsers resolve `..` and `%2e%2e` away. */
+function rawPath(c: Context): string {
+  const incoming = (c.env as Partial<HttpBindings> | undefined)?.incoming;
+  const target = incoming?.url ?? c.req.url.replace(/^[a-z]+:\/\/[^/]*/i, "");
+  return target.replace(/^[a-z]+:\/\/[^/]*/i, "").replace(/[?#].*$/s, "");
+}
+
+function decodePath(c: Context): string[] {
+  return rawPath(c)
+    .split("/")
+    .map((segment) => {
+      let decoded: string;
+      try {
+        decoded = decodeURIComponent(segment);
+      } catch {
+        throw invalid("path", "The path has a broken percent-encoding; ids must be encoded as UTF-8.");
+      }
+      if (decoded === "." || decoded === "..") throw invalid("path", 'Ids must not be "." or "..".');
+      return decoded;
+    });
+}
+
+const routeLabels = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE"]);
+
+export function guard(deps: Deps): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    const began = performance.now();
+    if (deps.keys.length === 0) checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, c.req.header("origin"));
+    c.set("segments", decodePath(c));
+    c.set("caller", null);
+    await next();
+    const ms = performance.now() - began;
+    const route = c.res.status === 404 || c.res.status === 405 ? "unmatched" : routePath(c, -1);
+    const method = routeLabels.has(c.req.method) ? c.req.method : "other";
+    const isLong =
+      c.res.headers.get("content-type")?.startsWith("text/event-stream") || c.req.query("wait") !== undefined;
+    if (!isLong) deps.metrics.request(method, route, c.res.status, ms / 1_000);
+    deps.log.debug({ method, route, status: c.res.status, ms: Math.round(ms), key: c.get("caller") }, "request");
+  };
+}
+
+/** Lets a request through that has a key with `role`; without keys everyone on this machine may. */
+export function may(deps: Deps, role: Role): MiddlewareHandler<Env> {
+  return async (c, next) => {
+    if (deps.keys.length > 0) c.set("caller", authorize(deps.keys, c.req.header("authorization"), role).name);
+    await next();
+  };
+}
+
+/** The answer to anything thrown. Only what is our fault is logged, with its stack. */
+export function answerError(deps: Deps, error: unknown): Response {
+  const problem: Problem = problemOf(error);
+  if (problem.status >= 500) deps.log.error({ code: problem.code, err: shown(error) }, "request failed");
+  return problemResponse(problem);
+}
+
+/** Name, code and stack; messages of foreign errors may quote what they were given. */
+function shown(error: unknown): object {
+  if (!(error instanceof Error)) return { type: typeof error };
+  const frames = (error.stack ?? "").split("\n").filter((line) => /^\s+at /.test(line));
+  return { name: error.name, code: (error as { code?: unknown }).code, stack: frames.slice(0, 8).join("\n") };
+}
