@@ -1,0 +1,32 @@
+/**
+ * The responder of a server without a model: thinks for a while, then says which messages it was given. It
+ * shows what lull does, and never pretends to be a model.
+ *
+ * @module
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Input, Respond } from "lull";
+
+/** @param thinkMs How long it pretends to think. */
+export function demo(thinkMs: number): Respond {
+  return async (turn) => {
+    await sleep(thinkMs, undefined, { signal: turn.signal });
+    return demoAnswer(turn.messages);
+  };
+}
+
+export function demoAnswer(messages: readonly Input[]): string {
+  const lines = messages.map((message, index) => `${index + 1}. ${excerpt(message)}`);
+  const count = messages.length === 1 ? "1 message" : `${messages.length} messages, read together`;
+  return [`[demo, no model is connected] One answer to ${count}:`, ...lines].join("\n");
+}
+
+function excerpt(message: Input): string {
+  const text = message.parts
+    .map((part) =>
+      part.type === "text" ? part.text : part.type === "file" ? `(${part.filename ?? part.mediaType})` : "(data)",
+    )
+    .join(" ");
+  const shown = text.length > 200 ? `${text.slice(0, 199)}…` : text;
+  return message.edited ? `${shown} (edited)` : shown;
+}

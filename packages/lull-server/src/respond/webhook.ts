@@ -1,0 +1,80 @@
+/**
+ * Asks a webhook for the answer. The request is closed as soon as the turn is superseded, so the other side
+ * can stop thinking; retries after errors are the engine's.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import type { Answer as LullAnswer, Part, PartLike, Respond } from "lull";
+import { z } from "zod";
+import { instant, view } from "../app/view.ts";
+import type { Config } from "../settings.ts";
+import { call, createSigner, createTokens } from "../webhook.ts";
+
+/** Largest answer read: more is an error, not a reply. */
+const mostBytes = 4 * 1_048_576;
+
+const answers = z.union([
+  z.object({ text: z.string().min(1), metadata: z.record(z.string(), z.unknown()).optional() }),
+  z.object({ parts: z.array(z.unknown()).min(1), metadata: z.record(z.string(), z.unknown()).optional() }),
+  z.object({ silent: z.literal(true) }),
+]);
+
+/**
+ * @throws ConfigError for a bad address or secret.
+ */
+export function respondWebhook(config: Config): Respond {
+  const signer = createSigner(config, "respond");
+  const url = new URL(config.respond);
+  const token = createTokens(config.webhookSecret);
+  return async (turn) => {
+    const id = `turn_${createHash("sha256").update(`${turn.conversation}\0${turn.fence}`).digest("base64url")}`;
+    const log = config.historyEntries === 0 ? [] : await turn.log(config.historyEntries);
+    const answer = await call(
+      url,
+      signer,
+      id,
+      {
+        conversation: turn.conversation,
+        version: turn.version,
+        attempt: turn.attempt,
+        fence: turn.fence,
+        messages: view(turn.messages),
+        log: log.map(view),
+        effects: turn.effects,
+        address: turn.address,
+        metadata: turn.metadata,
+        turn: {
+          token: token(turn.conversation, turn.fence, turn.deadlineMs),
+          deadlineAt: instant(turn.deadlineMs),
+        },
+      },
+      { signal: turn.signal, mostBytes },
+    );
+    const said = `The answering webhook (${url.host}) answered ${answer.status}`;
+    if (answer.status >= 300 && answer.status < 400)
+      throw new Error(`${said}; redirects are not followed: configure the final address.`);
+    if (answer.status < 200 || answer.status >= 300) throw new Error(`${said}.`);
+    if (answer.cut) throw new Error(`${said} with more than ${mostBytes} bytes.`);
+    return read(answer.text, said);
+  };
+}
+
+function read(text: string, said: string): LullAnswer {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Error(
+      `${said} with something that is not JSON; { "text": … }, { "parts": […] } or { "silent": true } is wanted.`,
+    );
+  }
+  const result = answers.safeParse(value);
+  if (!result.success)
+    throw new Error(`${said} with JSON that is neither { "text": … } nor { "parts": […] } nor { "silent": true }.`);
+  if ("silent" in result.data) return null;
+  const metadata = result.data.metadata === undefined ? {} : { metadata: result.data.metadata as never };
+  // The parts themselves are checked by the engine, like those of any responder.
+  if ("parts" in result.data) return { parts: result.data.parts as (PartLike | Part)[], ...metadata };
+  return { text: result.data.text, ...metadata };
+}
