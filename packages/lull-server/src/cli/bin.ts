@@ -1,0 +1,119 @@
+#!/usr/bin/env node
+/**
+ * The command line of `lull` and `lull-server` (the same program; the latter serves when told nothing else).
+ *
+ * @module
+ */
+import { basename } from "node:path";
+import { Command, CommanderError, Option } from "commander";
+import type { Sources } from "../config.ts";
+import { version } from "../openapi.ts";
+import { defaultText, flagOf, mayBeFile, type SettingSpec, settingNames, settings, variableOf } from "../settings.ts";
+import { CliError } from "./client.ts";
+
+function withSettings(command: Command): Command {
+  command.option(
+    "--config <path>",
+    "settings file (LULL_CONFIG); default: lull.config.{json,js,mjs} here, if there is one",
+  );
+  for (const name of settingNames) {
+    const spec: SettingSpec = settings[name];
+    const value =
+      spec.kind === "integer"
+        ? name.endsWith("Ms")
+          ? "ms"
+          : "n"
+        : spec.kind === "choice"
+          ? (spec.choices ?? []).join("|")
+          : spec.kind;
+    const option = new Option(
+      `--${flagOf(name)} <${value}>`,
+      `${spec.doc} (default: ${defaultText(spec)}) [${sourcesOf(name, spec)}]`,
+    );
+    command.addOption(option.helpGroup(`${spec.group}:`));
+  }
+  return command;
+}
+
+function sourcesOf(name: string, spec: SettingSpec): string {
+  const variable = variableOf(name);
+  return [variable, ...(mayBeFile(spec) ? [`${variable}_FILE`] : []), ...(spec.also ?? [])].join(", ");
+}
+
+function sourcesFrom(options: Record<string, string | undefined>): Sources {
+  const { config, ...flags } = options;
+  return { flags, ...(config === undefined ? {} : { file: config }) };
+}
+
+/** Secrets on a command line are visible to every user of the machine; flags for them work, with a word of warning in the help. */
+const secretNote =
+  "\nSettings are read in this order: flag, environment, file, default. Prefer variables or …_FILE for secrets: command lines are visible to others.";
+
+function withServer(command: Command): Command {
+  return command
+    .addOption(new Option("--url <address>", "the running server").env("LULL_URL").default("http://127.0.0.1:8080"))
+    .addOption(new Option("--key <secret>", "one of its keys").env("LULL_KEY"))
+    .option("--json", "print JSON");
+}
+
+const program = new Command()
+  .name("lull")
+  .description("Makes a chat bot hear the user out and then answer once.")
+  .version(version)
+  .showHelpAfterError("(--help shows what there is)")
+  .exitOverride();
+
+const serve = withSettings(
+  program.command("serve", { isDefault: basename(process.argv[1] ?? "").startsWith("lull-server") }),
+)
+  .description("run the server")
+  .addHelpText("after", secretNote)
+  .action(async (options) => (await import("./serve.ts")).serve(sourcesFrom(options)));
+
+withServer(program.command("send <conversation> <text...>"))
+  .description('hand in a message; "-" reads it from standard input')
+  .option("--id <id>", "the message's own id: the same one twice is one message")
+  .option("--author <name>", "who wrote it")
+  .option("--wait <seconds>", "wait for the answer")
+  .action(async (conversation, text, options) => (await import("./send.ts")).send(conversation, text, options));
+
+withServer(program.command("show <conversation>"))
+  .description("where a conversation stands")
+  .option("--log <n>", "log entries to show", "20")
+  .action(async (conversation, options) => (await import("./show.ts")).show(conversation, options));
+
+withServer(program.command("watch [conversation]"))
+  .description("events as they happen, of one conversation or of all")
+  .option("--after <seq>", "begin after this event; default: now")
+  .action(async (conversation, options) => (await import("./watch.ts")).watch(conversation, options));
+
+withServer(program.command("explain <conversation>"))
+  .description("what a conversation is doing and why")
+  .action(async (conversation, options) => (await import("./explain.ts")).explain(conversation, options));
+
+withSettings(program.command("doctor"))
+  .description("check settings, store, port, webhooks, without starting")
+  .action(async (options) => (await import("./doctor.ts")).doctor(sourcesFrom(options)));
+
+program
+  .command("demo")
+  .description("20 seconds that show the problem and the cure, offline")
+  .action(async () => (await import("./demo.ts")).demo());
+
+program
+  .command("secret")
+  .description("make a secret that signs webhooks")
+  .action(async () => (await import("./secret.ts")).secret());
+
+program.addHelpText("after", () => `\nSettings of serve and doctor: lull serve --help`);
+for (const command of [program, serve]) command.configureHelp({ sortSubcommands: false });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) process.exitCode = error.exitCode;
+  else if (error instanceof CliError) {
+    console.error(error.message);
+    process.exitCode = error.exitCode;
+  } else throw error;
+}

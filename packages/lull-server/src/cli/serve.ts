@@ -1,0 +1,74 @@
+import { ConfigError, loadConfig, type Sources } from "../config.ts";
+import { createLogger } from "../log.ts";
+import { createServer, type Server } from "../server.ts";
+import type { Config } from "../settings.ts";
+import { CliError } from "./client.ts";
+import { hasColour, paint } from "./terminal.ts";
+
+/** `lull serve`: runs until SIGTERM or SIGINT. */
+export async function serve(sources: Sources): Promise<void> {
+  const { config, warnings, file } = await loadConfig(sources).catch(refuse);
+  const log = createLogger(config.logLevel);
+  for (const warning of warnings) log.warn({}, warning);
+  const server = await createServer(config, log).catch(refuse);
+  announce(server, config, file);
+  stopOnSignals(server);
+}
+
+/** Settings that cannot work are a person's to repair: said plainly, without a stack. */
+function refuse(error: unknown): never {
+  if (error instanceof ConfigError)
+    throw new CliError(error.problems.map((problem) => `lull: ${problem}`).join("\n"), 2);
+  throw error;
+}
+
+function announce(server: Server, config: Config, file: string | null): void {
+  const { bold, dim, cyan } = paint(hasColour(process.stdout));
+  // Scripts read this line to learn the port.
+  console.log(`lull-server listening on ${server.url}`);
+  const row = (name: string, text: string) => console.log(`  ${dim(name.padEnd(8))} ${text}`);
+  row("store", server.store);
+  row("answers", answersText(config));
+  row("replies", config.deliver === "events" ? "read by clients from events" : "posted to the delivery webhook");
+  row("keys", config.apiKeys.length === 0 ? "none: only this machine is served" : `${config.apiKeys.length}`);
+  if (file !== null) row("settings", file);
+  const key = config.apiKeys.length === 0 ? "" : " -H 'authorization: Bearer YOUR_KEY'";
+  console.log(`\n  ${bold("Try it:")} open ${cyan(`${server.url}/`)} and write a few short messages, or`);
+  console.log(
+    `  ${cyan(`curl '${server.url}/v1/messages?wait=60'${key} -H 'content-type: application/json' -d '{"conversation":"me","text":"hi"}'`)}\n`,
+  );
+}
+
+function answersText(config: Config): string {
+  switch (config.respond) {
+    case "demo":
+      return "demo responder, no model; set LULL_RESPOND=openai or a webhook to connect one";
+    case "openai":
+      return `${config.model} (OpenAI-compatible)`;
+    case "none":
+      return "nobody in this process: it only receives";
+    default:
+      return "the answering webhook";
+  }
+}
+
+function stopOnSignals(server: Server): void {
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) {
+      server.log.warn({ signal }, "stopping at once; leases run out by themselves");
+      process.exit(1);
+    }
+    stopping = true;
+    server.log.info({ signal }, "stopping: no new requests, running answers are finished or handed back");
+    server.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        server.log.error({ err: (error as Error).message }, "could not stop cleanly");
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}
