@@ -1,0 +1,352 @@
+/**
+ * When, and what: quiet targets, wake-up times and the unanswered range, pure.
+ *
+ * With last input at *t* and first unanswered input at *o*:
+ *
+ * - `startAt = min(t + startMs, o + maxWaitMs)`: the model may start;
+ * - `quietAt = min(t + quietMs, o + maxWaitMs)`: the answer may be committed.
+ *
+ * The model's own time counts towards the quiet the user is given: in real chat data what decides premature
+ * answers is the total quiet until the send, not how it is split (docs/protocol.md). Typing and incomplete
+ * inputs hold both within the cap, and expire by themselves. After `maxRestarts` discards the model starts
+ * only when its answer could also be sent.
+ *
+ * @module
+ */
+import type {
+  Change,
+  Content,
+  ConversationRecord,
+  Fence,
+  Input,
+  Lease,
+  Limits,
+  LogEntry,
+  Outbox,
+  Seq,
+  Version,
+  Window,
+} from "./model.ts";
+
+// ---------------------------------------------------------------------------------------------
+// Windows
+
+/** What an input says about how long to wait for more. */
+interface Waits {
+  quietMs?: number;
+  incomplete?: true;
+}
+
+/**
+ * The window after one more input: opens it when there was none; never moves `openedAtMs`. `seq`: the first
+ * log entry the input brings in.
+ */
+export function push(window: Window | null, seq: Seq, input: Waits, nowMs: number, limits: Limits): Window {
+  const quietMs = Math.min(input.quietMs ?? limits.quietMs, limits.maxWaitMs);
+  const incompleteUntilMs = input.incomplete ? nowMs + limits.incompleteMs : null;
+  if (window === null) {
+    const times = { openedAtMs: nowMs, lastInputAtMs: nowMs, holdUntilMs: null, incompleteUntilMs };
+    return { fromSeq: seq, ...times, quietMs, count: 1 };
+  }
+  return {
+    ...window,
+    fromSeq: Math.min(window.fromSeq, seq),
+    // A store's clock that went back must not shorten the quiet already granted.
+    lastInputAtMs: Math.max(window.lastInputAtMs, nowMs),
+    // What the user typed has arrived: the hold has done its work.
+    holdUntilMs: null,
+    incompleteUntilMs: later(window.incompleteUntilMs, incompleteUntilMs),
+    quietMs: window.count === 0 ? quietMs : Math.min(window.quietMs, quietMs),
+    count: window.count + 1,
+  };
+}
+
+/** The window after its inputs changed in place (an edit, a retraction): counted anew from the fold. */
+export function recount(window: Window, inputs: readonly Input[], limits: Limits): Window {
+  const waiting = inputs.filter((input) => input.incomplete).map((input) => input.receivedAtMs + limits.incompleteMs);
+  return {
+    ...window,
+    incompleteUntilMs: waiting.length === 0 ? null : Math.max(...waiting),
+    quietMs: inputs.length === 0 ? limits.quietMs : Math.min(...inputs.map((input) => input.quietMs ?? limits.quietMs)),
+    count: inputs.length,
+  };
+}
+
+/** One more input: every window that could become the unanswered range takes it; back-off ends. Changes `r`. */
+export function pushAll(r: ConversationRecord, seq: Seq, input: Waits, nowMs: number, limits: Limits): void {
+  r.retryAtMs = null;
+  r.window = push(r.window, seq, input, nowMs, limits);
+  // Once a part is visible the turn is sealed, and what comes is simply the next turn's.
+  if (r.lease?.purpose === "respond" && r.outbox === null)
+    r.lease.newer = push(r.lease.newer, seq, input, nowMs, limits);
+  if (r.outbox === null || r.outbox.window === null) return;
+  r.outbox.window = push(r.outbox.window, seq, input, nowMs, limits);
+  r.outbox.newerAtMs ??= nowMs;
+}
+
+/** The same for a change in place, whose windows are counted anew. `log`: from `tailFrom(r)` on, the change included. */
+export function changeAll(
+  r: ConversationRecord,
+  seq: Seq,
+  change: Change,
+  log: readonly LogEntry[],
+  nowMs: number,
+  limits: Limits,
+): void {
+  pushAll(r, seq, change.kind === "edit" ? change : {}, nowMs, limits);
+  if (r.window !== null) r.window = recount(r.window, inputsOf(log, r.answered), limits);
+  if (r.lease?.newer) r.lease.newer = recount(r.lease.newer, inputsOf(log, r.lease.version), limits);
+  if (r.outbox?.window) r.outbox.window = recount(r.outbox.window, inputsOf(log, r.outbox.from), limits);
+}
+
+/** The end of all waiting, whatever the user does. */
+export function capAt(window: Window, limits: Limits): number {
+  return window.openedAtMs + limits.maxWaitMs;
+}
+
+/** The answer may be committed from then on. */
+export function quietAt(window: Window, limits: Limits): number {
+  return held(window, window.quietMs, limits);
+}
+
+/** The model may start from then on. */
+export function startAt(window: Window, limits: Limits, restarts: number): number {
+  return restarts >= limits.maxRestarts
+    ? quietAt(window, limits)
+    : held(window, Math.min(limits.startMs, window.quietMs), limits);
+}
+
+/** Both targets of the pending window, or nulls. */
+export function targets(r: ConversationRecord, limits: Limits): { startAtMs: number | null; quietAtMs: number | null } {
+  if (r.window === null) return { startAtMs: null, quietAtMs: null };
+  return { startAtMs: startAt(r.window, limits, r.restarts), quietAtMs: quietAt(r.window, limits) };
+}
+
+function held(window: Window, waitMs: number, limits: Limits): number {
+  const quiet = Math.max(window.lastInputAtMs + waitMs, window.holdUntilMs ?? 0, window.incompleteUntilMs ?? 0);
+  return Math.min(quiet, capAt(window, limits));
+}
+
+function later(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.max(a, b);
+}
+
+// ---------------------------------------------------------------------------------------------
+// Questions about a record
+
+/** When somebody must look at this conversation again; null at rest. A pure function of the record. */
+export function wakeAt(r: ConversationRecord, limits: Limits): number | null {
+  if (r.lease !== null) return r.lease.expiresAtMs;
+  if (r.outbox !== null) return r.outbox.parts.find((part) => part.state === "queued")?.nextAtMs ?? r.updatedAtMs;
+  if (r.handoff !== null && (r.window !== null || r.sends.length > 0)) return r.handoff.untilMs;
+  if (r.window !== null) return dueAt(r, r.window, limits);
+  return r.sends[0]?.atMs ?? null;
+}
+
+/** When the model may start: quiet, back-off, effects that still run, and the hourly guard. */
+export function dueAt(r: ConversationRecord, window: Window, limits: Limits): number {
+  const running = Object.values(r.effects).map((effect) => (effect.state === "begun" ? effect.untilMs : 0));
+  const guard = r.tempo.replies >= limits.repliesPerHour ? r.tempo.sinceMs + 3_600_000 : 0;
+  return Math.max(startAt(window, limits, r.restarts), r.retryAtMs ?? 0, guard, ...running);
+}
+
+/** First log entry a worker needs: unanswered inputs, the reply being sent, messages that wait. */
+export function tailFrom(r: ConversationRecord): Seq {
+  const none = r.seq + 1;
+  const { window, outbox, sends } = r;
+  return Math.min(
+    window?.fromSeq ?? none,
+    outbox?.window?.fromSeq ?? none,
+    outbox?.parts[0]?.seq ?? none,
+    sends[0]?.seq ?? none,
+  );
+}
+
+/** First log entry that retention must keep: the tail, and what `retry` can bring back. */
+export function keepFrom(r: ConversationRecord): Seq {
+  return Math.min(tailFrom(r), r.parked?.fromSeq ?? r.seq + 1, r.last?.fromSeq ?? r.seq + 1);
+}
+
+/** Newer input discards the running attempt. Input that came after the cap never does. */
+export function superseded(r: ConversationRecord, limits: Limits): boolean {
+  if (r.lease === null || r.lease.sealed || r.lease.newer === null || r.window === null) return false;
+  return r.lease.newer.openedAtMs <= capAt(r.window, limits);
+}
+
+/** What a renewal tells the holder. */
+export function standing(r: ConversationRecord, limits: Limits) {
+  return {
+    superseded: superseded(r, limits),
+    newer: r.lease?.newer != null,
+    cancelled: r.outbox?.ending === "cancelled",
+    expiresAtMs: r.lease?.expiresAtMs ?? 0,
+  };
+}
+
+/** Nothing of the reply was sent or is in doubt, it was not sealed, and it is complete. */
+export function withdrawable(outbox: Outbox): boolean {
+  if (outbox.window === null || outbox.sealed || outbox.open) return false;
+  return outbox.parts.every((part) => part.state === "queued" && !part.doubt);
+}
+
+/** Input came after the commit, and not after the cap, of a reply that can still be taken back. */
+export function overtaken(outbox: Outbox, limits: Limits): boolean {
+  if (outbox.window === null || outbox.newerAtMs === null || !withdrawable(outbox)) return false;
+  return outbox.newerAtMs <= capAt(outbox.window, limits);
+}
+
+/** A typing hold's new end. Typing events come every few seconds: one that moves it by less than a second is not worth a write. */
+export function typingUntil(
+  window: Window | null,
+  on: boolean,
+  forMs: number | undefined,
+  nowMs: number,
+  limits: Limits,
+): number | null {
+  if (window === null || !on) return null;
+  const until = nowMs + Math.min(forMs ?? limits.typingMs, limits.maxWaitMs);
+  return until > (window.holdUntilMs ?? window.lastInputAtMs) + 1_000 ? until : window.holdUntilMs;
+}
+
+/**
+ * A renewal: the lease, and the effects its attempt has begun and not ended, live on; neither beyond its
+ * deadline. Without a lease only the effects do. Changes `r`; false when nothing did.
+ */
+export function extend(
+  r: ConversationRecord,
+  lease: Lease | null,
+  renewal: { fence: Fence; held: boolean; deadlineMs: number },
+  nowMs: number,
+  limits: Limits,
+): boolean {
+  // Waiting for the quiet target is not the attempt's fault.
+  if (lease !== null && renewal.held && r.window !== null)
+    lease.deadlineMs = Math.max(lease.deadlineMs, capAt(r.window, limits) + limits.leaseMs);
+  const until = Math.min(nowMs + limits.leaseMs, lease?.deadlineMs ?? renewal.deadlineMs);
+  const effects = [...Object.values(r.effects), ...Object.values(r.outbox?.effects ?? {})];
+  const mine = effects.filter((effect) => effect.state === "begun" && effect.fence === renewal.fence);
+  for (const effect of mine) if (effect.state === "begun") effect.untilMs = Math.max(effect.untilMs, until);
+  if (lease !== null) lease.expiresAtMs = Math.max(lease.expiresAtMs, until);
+  return lease !== null || mine.length > 0;
+}
+
+/** One more reply in the running hour. */
+export function counted(tempo: ConversationRecord["tempo"], nowMs: number): ConversationRecord["tempo"] {
+  if (nowMs >= tempo.sinceMs + 3_600_000) return { sinceMs: nowMs, replies: 1 };
+  return { ...tempo, replies: tempo.replies + 1 };
+}
+
+/** Back-off before the n-th repeat of a failed attempt. `random` in 0 ≤ x < 1. */
+export function retryMs(n: number, limits: Limits, random: number): number {
+  return backoffMs(n, limits.backoffFirstMs, limits.backoffMaxMs, random);
+}
+
+/** Back-off before the n-th repeat of a refused part. */
+export function redeliverMs(n: number, limits: Limits, random: number): number {
+  return backoffMs(n, limits.deliverBackoffFirstMs, limits.deliverBackoffMaxMs, random);
+}
+
+/** `firstMs · 2ⁿ⁻¹`, at most `maxMs`, of which a random part up to half is taken away. */
+function backoffMs(n: number, firstMs: number, maxMs: number, random: number): number {
+  const full = Math.min(maxMs, firstMs * 2 ** Math.min(n - 1, 40));
+  return Math.round(full * (0.5 + random / 2));
+}
+
+// ---------------------------------------------------------------------------------------------
+// The fold
+
+/**
+ * The visible inputs with `after < version ≤ upTo`: what a model must see, folded from a contiguous stretch
+ * of the log. Later edits replace content, retractions remove, inputs set aside do not count; an edit whose
+ * target is not among them stands for itself. Arrival order.
+ */
+export function inputsOf(log: readonly LogEntry[], after: Version, upTo: Version = Number.MAX_SAFE_INTEGER): Input[] {
+  const revived = log.filter((entry) => entry.kind === "retry" && entry.version > after && entry.version <= upTo);
+  const counts = (version: Version) =>
+    (version > after && version <= upTo) ||
+    revived.some((entry) => entry.kind === "retry" && version > entry.from && version <= entry.to);
+  const inputs = new Map<string, Input>();
+  for (const entry of log) {
+    if (entry.kind === "message") {
+      if (entry.aside === undefined && counts(entry.version)) inputs.set(entry.id, inputOf(entry, entry.id));
+    } else if (entry.kind === "edit") {
+      if (entry.aside !== undefined || entry.version > upTo) continue;
+      const target = inputs.get(entry.target);
+      if (target !== undefined) inputs.set(entry.target, edited(target, entry));
+      else if (counts(entry.version)) inputs.set(entry.target, { ...inputOf(entry, entry.id), editOf: entry.target });
+    } else if (entry.kind === "retraction" && entry.version <= upTo) inputs.delete(entry.target);
+  }
+  return [...inputs.values()];
+}
+
+/** The input an edit or a retraction speaks of, if it can still change what is answered. */
+export function targetOf(r: ConversationRecord, target: string, log: readonly LogEntry[]): Input | undefined {
+  const after = r.outbox !== null && withdrawable(r.outbox) ? r.outbox.from : r.answered;
+  return inputsOf(log, after).find((input) => (input.editOf ?? input.id) === target);
+}
+
+type Written = Extract<LogEntry, { kind: "message" | "edit" }>;
+
+function inputOf(entry: Written, id: string): Input {
+  return {
+    ...contentOf(entry),
+    id,
+    version: entry.version,
+    seq: entry.seq,
+    receivedAtMs: entry.atMs,
+    edited: entry.kind === "edit",
+    incomplete: entry.incomplete === true,
+    ...(entry.quietMs === undefined ? {} : { quietMs: entry.quietMs }),
+  };
+}
+
+/** An edit replaces what was said, not who said it or when. */
+function edited(input: Input, edit: Written): Input {
+  const quietMs = edit.quietMs ?? input.quietMs;
+  return {
+    ...input,
+    parts: edit.parts,
+    ...(edit.metadata === undefined ? {} : { metadata: edit.metadata }),
+    edited: true,
+    incomplete: edit.incomplete === true,
+    ...(quietMs === undefined ? {} : { quietMs }),
+  };
+}
+
+/** What stays of a window when everything up to `upTo` has ended. */
+export function windowAfter(upTo: Version, window: Window, log: readonly LogEntry[], limits: Limits): Window | null {
+  const inputs = inputsOf(log, upTo);
+  const [first] = inputs;
+  if (first === undefined) return null;
+  return recount({ ...window, fromSeq: first.seq, openedAtMs: first.receivedAtMs }, inputs, limits);
+}
+
+/** Would this edit change nothing a model could see? */
+export function sameContent(input: Input, edit: Content & { incomplete?: true }): boolean {
+  const now = [edit.parts, edit.metadata ?? input.metadata, edit.incomplete === true];
+  return JSON.stringify([input.parts, input.metadata, input.incomplete]) === JSON.stringify(now);
+}
+
+function contentOf(entry: Content): Content {
+  const { parts, author, sentAtMs, replyTo, metadata } = entry;
+  return {
+    parts,
+    ...(author === undefined ? {} : { author }),
+    ...(sentAtMs === undefined ? {} : { sentAtMs }),
+    ...(replyTo === undefined ? {} : { replyTo }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+/**
+ * The order people meant: by the platform's time where it is known; an input without one stays behind the
+ * input it arrived after. Ties keep arrival order, so every process sorts alike.
+ */
+export function inOrder(inputs: readonly Input[]): Input[] {
+  let last = Number.NEGATIVE_INFINITY;
+  const keyed = inputs.map((input) => {
+    last = input.sentAtMs ?? last;
+    return { input, key: last };
+  });
+  return keyed.sort((a, b) => (a.key === b.key ? 0 : a.key - b.key)).map(({ input }) => input);
+}
