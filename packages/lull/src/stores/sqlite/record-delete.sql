@@ -1,0 +1,2 @@
+-- :id
+delete from lull_record where id = :id;

@@ -1,0 +1,2 @@
+-- :version, :now_ms. Fails when another process applied that migration already.
+insert into lull_schema (version, applied_at_ms) values (:version, :now_ms);

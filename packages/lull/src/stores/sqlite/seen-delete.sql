@@ -1,0 +1,2 @@
+-- :id
+delete from lull_seen where conversation = :id;

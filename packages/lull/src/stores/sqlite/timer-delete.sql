@@ -1,0 +1,2 @@
+-- :id
+delete from lull_timer where conversation = :id;
