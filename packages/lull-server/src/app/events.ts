@@ -5,7 +5,7 @@
  */
 import { Hono } from "hono";
 import type { LullEvent } from "lull";
-import { invalid, Problem } from "../problem.ts";
+import { invalid, Problem, problemOf } from "../problem.ts";
 import { idOf } from "./conversations.ts";
 import type { Deps, Env } from "./deps.ts";
 import { may } from "./guard.ts";
@@ -46,7 +46,8 @@ export function eventRoutes(deps: Deps): Hono<Env> {
     return eventStream(source(ended.signal), {
       heartbeatMs: config.heartbeatMs,
       signal: AbortSignal.any([request.signal, deps.closing]),
-      onEnd: () => {
+      onEnd: (error) => {
+        if (error !== undefined) deps.log.warn({ code: problemOf(error).code }, "an event stream broke off");
         open -= 1;
         deps.metrics.stream(-1);
         ended.abort();

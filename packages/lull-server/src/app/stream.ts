@@ -18,8 +18,8 @@ export interface StreamOptions {
   heartbeatMs: number;
   /** Ends the stream: shutdown, client gone. */
   signal: AbortSignal;
-  /** Called once, however the stream ends. */
-  onEnd: () => void;
+  /** Called once, however the stream ends; with the error if the source broke. */
+  onEnd: (error?: unknown) => void;
   /** A reader that takes nothing for this long is cut off. Default 60,000. */
   stalledMs?: number;
 }
@@ -44,14 +44,14 @@ export function eventStream(source: AsyncIterable<Frame>, options: StreamOptions
   const stalledMs = options.stalledMs ?? 60_000;
   let cut: (() => void) | null = null;
 
-  const end = () => {
+  const end = (error?: unknown) => {
     if (ended) return;
     ended = true;
     clearInterval(watchdog);
     options.signal.removeEventListener("abort", onAbort);
     // A generator in the middle of an await takes its `return` only later; nobody waits for it here.
     void Promise.resolve(iterator.return?.()).catch(() => {});
-    options.onEnd();
+    options.onEnd(error);
   };
   const onAbort = () => {
     cut?.();
@@ -99,8 +99,9 @@ export function eventStream(source: AsyncIterable<Frame>, options: StreamOptions
             end();
           } else controller.enqueue(encoder.encode(frameText(result.value)));
         } catch (error) {
-          end();
-          controller.error(error);
+          // A plain end: the client connects again and resumes.
+          if (!ended) controller.close();
+          end(error);
         } finally {
           clearTimeout(timer);
         }
