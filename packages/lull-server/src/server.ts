@@ -5,7 +5,7 @@
  */
 import http from "node:http";
 import type { AddressInfo } from "node:net";
-import { getRequestListener } from "@hono/node-server";
+import { getRequestListener, RequestError } from "@hono/node-server";
 import { Lull, type LullOptions } from "lull";
 import { createApp } from "./app/index.ts";
 import { checkExposure, isLoopback, parseKeys } from "./auth.ts";
@@ -13,7 +13,7 @@ import { ConfigError } from "./config.ts";
 import { createChannel } from "./deliver/index.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
-import { Problem, problemBody, problemResponse } from "./problem.ts";
+import { Problem, problemBody, problemOf, problemResponse } from "./problem.ts";
 import { createRespond } from "./respond/index.ts";
 import { createSchemas } from "./schemas.ts";
 import type { Config } from "./settings.ts";
@@ -100,10 +100,12 @@ export async function createServer(config: Config, log: Logger = createLogger(co
   const listener = http.createServer(
     getRequestListener(app.fetch, {
       overrideGlobalObjects: false,
-      // Requests that are none: a host or a target that is no address.
-      errorHandler: () =>
+      // Only what never reaches the application: a host or a target that is no address.
+      errorHandler: (error) =>
         problemResponse(
-          new Problem(400, "invalid-argument", "The request line or its host is malformed.", { field: "path" }),
+          error instanceof RequestError
+            ? new Problem(400, "invalid-argument", "The request line or its host is malformed.", { field: "path" })
+            : problemOf(error),
         ),
     }),
   );
@@ -128,17 +130,19 @@ export async function createServer(config: Config, log: Logger = createLogger(co
       listener.close(() => resolve());
     });
     closing.abort();
-    listener.closeIdleConnections();
+    // Kept connections become idle one by one, as their last answer ends.
+    const idle = setInterval(() => listener.closeIdleConnections(), 50);
     await lull.stop({ timeoutMs: config.shutdownMs });
     const slow = setTimeout(() => listener.closeAllConnections(), 2_000);
     await closed;
     clearTimeout(slow);
+    clearInterval(idle);
     metrics.stop();
     await store.close();
   };
   return {
     url: `http://${shown.includes(":") && !shown.startsWith("[") ? `[${shown}]` : shown}:${port}`,
-    store: `${title}: ${store.durability.class} durability. ${store.durability.note}`,
+    store: `${title}, durability "${store.durability.class}": ${store.durability.note}`,
     lull,
     log,
     stop: () => (stopping ??= stop()),

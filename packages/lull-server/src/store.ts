@@ -71,7 +71,7 @@ export interface Opened {
 /** @throws ConfigError when the place cannot be opened. */
 export async function openStore(text: string, log: Logger): Promise<Opened> {
   const place = placeOf(text);
-  if (place.kind === "memory") return { store: memory(), title: "memory" };
+  if (place.kind === "memory") return { store: memory(), title: "in memory" };
   const driver = await sqliteDriver();
   try {
     // Conversations are private: nobody else on the machine reads a folder that we make.
