@@ -43,7 +43,9 @@ export function guard(deps: Deps): MiddlewareHandler<Env> {
     c.set("caller", null);
     await next();
     const ms = performance.now() - began;
-    const route = c.res.status === 404 || c.res.status === 405 ? "unmatched" : routePath(c, -1);
+    // Only this middleware matched: nobody's path, and its label must not be the caller's to choose.
+    const matched = routePath(c, -1);
+    const route = matched === "/*" ? "unmatched" : matched;
     const method = routeLabels.has(c.req.method) ? c.req.method : "other";
     const isLong =
       c.res.headers.get("content-type")?.startsWith("text/event-stream") || c.req.query("wait") !== undefined;
