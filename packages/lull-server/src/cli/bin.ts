@@ -108,6 +108,12 @@ program
 program.addHelpText("after", () => `\nSettings of serve and doctor: lull serve --help`);
 for (const command of [program, serve]) command.configureHelp({ sortSubcommands: false });
 
+// `lull watch | head`: the reader has seen enough.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+});
+
 try {
   await program.parseAsync();
 } catch (error) {
