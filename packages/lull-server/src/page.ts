@@ -16,7 +16,7 @@ h1 { font-size:1.15rem; margin:0; letter-spacing:.01em } header p { margin:0; co
 main { display:grid; grid-template-columns:minmax(0,1fr) minmax(0,24rem); gap:1rem; padding:0 1.25rem 1.25rem; min-height:0 }
 section { background:var(--card); border:1px solid var(--line); border-radius:14px; display:flex; flex-direction:column; min-height:0; overflow:hidden }
 h2 { font-size:.8rem; font-weight:600; color:var(--soft); margin:0; padding:.7rem 1rem; border-bottom:1px solid var(--line) }
-#chat, #events { flex:1; overflow-y:auto; padding:1rem; margin:0; list-style:none; display:flex; flex-direction:column; gap:.4rem }
+#chat, #events { flex:1; scrollbar-width:thin; overflow-y:auto; padding:1rem; margin:0; list-style:none; display:flex; flex-direction:column; gap:.4rem }
 #chat li { max-width:80%; padding:.5rem .85rem; border-radius:16px; white-space:pre-wrap; overflow-wrap:anywhere }
 .mine { align-self:flex-end; background:var(--mine); color:var(--mine-ink); border-bottom-right-radius:5px }
 .bot { align-self:flex-start; background:var(--bot); border-bottom-left-radius:5px }
@@ -67,7 +67,7 @@ function details(entry) {
   if (!entry) return "";
   if (entry.kind === "attempt") return "inputs " + (entry.from + 1) + "–" + entry.to + ", attempt " + entry.attempt;
   if (entry.kind === "reply") return "covers inputs " + (entry.from + 1) + "–" + entry.to + (entry.overtaken ? ", overtaken" : "");
-  if (entry.kind === "ended") return entry.error || entry.outcome;
+  if (entry.kind === "ended") return entry.error || "";
   if (entry.kind === "receipt") return "part " + (entry.index + 1) + (entry.error ? ": " + entry.error : "");
   if (entry.kind === "settled") return entry.outcome + (entry.reason ? ": " + entry.reason : "");
   if (entry.kind === "message") return "version " + entry.version;

@@ -4,6 +4,7 @@
  * @module
  */
 import { mkdir } from "node:fs/promises";
+import { isBuiltin } from "node:module";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { memory, type Store } from "lull";
@@ -36,14 +37,15 @@ export interface Driver {
   open(path: string): SqliteLike;
 }
 
-/** node:sqlite where Node has it, else the prebuilt package with the same interface. */
+/** node:sqlite where Node has it (22.13; before that behind a flag), else the prebuilt package with the same interface. */
 export async function sqliteDriver(): Promise<Driver> {
-  const own = await import("node:module").then(({ isBuiltin }) => isBuiltin("node:sqlite"));
-  if (own) {
-    const { DatabaseSync } = await quietly(
-      () => import("node:sqlite" as string) as Promise<{ DatabaseSync: new (path: string) => SqliteLike }>,
-    );
-    return { name: "node:sqlite", open: (path) => new DatabaseSync(path) };
+  if (isBuiltin("node:sqlite")) {
+    try {
+      const { DatabaseSync } = await quietly(() => import("node:sqlite" as string));
+      return { name: "node:sqlite", open: (path) => new DatabaseSync(path) as SqliteLike };
+    } catch {
+      // Known to this Node, but switched off.
+    }
   }
   const { DatabaseSync } = await import("@photostructure/sqlite");
   return { name: "@photostructure/sqlite", open: (path) => new DatabaseSync(path) as unknown as SqliteLike };
