@@ -17,6 +17,8 @@ export const lullErrorCodes = [
   "superseded",
   "lost",
   "timed-out",
+  "handed-off",
+  "reset",
   "busy",
   "empty-answer",
   "effect-too-large",

@@ -51,8 +51,6 @@ type Verbs = { [T in m.ProtocolEvent["type"]]: (event: m.EventOf<T>) => m.Outcom
 /** One transition in the making: `r` is a copy of the record, free to change; `entries` go to the log. */
 function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   const entries: m.LogEntry[] = [];
-  /** Something changed that leaves no log entry. */
-  let touched = false;
 
   function note(body: m.LogBody): m.Seq {
     r.seq += 1;
@@ -80,7 +78,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     if (!ignored && r.version - r.answered >= most) return { is: "rejected", version: r.version };
     if (!ignored) r.version += 1;
     const seq = note({ ...body, version: r.version, ...(ignored && { aside: "answered" }) });
-    if (!ignored) window.changeAll(r, seq, body, [...log, ...entries], now, limits);
+    window.changeAll(r, seq, ignored ? null : body, [...log, ...entries], now, limits);
     rest();
     return { is: ignored ? "ignored" : "accepted", version: r.version };
   }
@@ -164,8 +162,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     if (part !== undefined) Object.assign(part, { state: "attempting", tries: part.tries + 1 });
     lease.deadlineMs = now + limits.turnTimeoutMs;
     lease.expiresAtMs = Math.max(lease.expiresAtMs, now + limits.leaseMs);
-    touched = true;
-    return true;
+    return part !== undefined;
   }
 
   /** Nothing more of it will be sent. */
@@ -208,7 +205,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   function abandon(outbox: m.Outbox, delayMs: (tries: number) => number): void {
     for (const [index, part] of outbox.parts.entries()) {
       if (part.state !== "attempting") continue;
-      Object.assign(part, { state: "queued", doubt: true, nextAtMs: now + delayMs(part.tries) });
+      const nextAtMs = Math.min(now + delayMs(part.tries), window.giveUpAt(outbox, limits));
+      Object.assign(part, { state: "queued", doubt: true, nextAtMs });
       if (outbox.ending === "cancelled") mark(outbox, index, "unknown");
     }
     cut(outbox);
@@ -218,7 +216,6 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   function cut(outbox: m.Outbox): { is: "cut" } {
     if (outbox.open) outbox.ending ??= "cut";
     outbox.open = false;
-    touched = true;
     closeIfSettled(outbox);
     return { is: "cut" };
   }
@@ -257,7 +254,6 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     // At least the clock: a store that came back older than it was cannot hand out a fence twice.
     r.fence = Math.max(r.fence + 1, now);
     const times = { expiresAtMs: now + limits.leaseMs, deadlineMs: now + limits.turnTimeoutMs };
-    touched = true;
     r.lease = { owner, claimId, fence: r.fence, purpose, version: r.version, ...times, sealed, newer: null };
     return r.lease;
   }
@@ -304,14 +300,12 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       const until = window.typingUntil(r.window, on, forMs, now, limits);
       if (r.window === null || until === r.window.holdUntilMs) return { is: "nothing" };
       r.window.holdUntilMs = until;
-      touched = true;
       return { is: "held" };
     },
 
     flush() {
       if (r.window === null) return { is: "nothing" };
       Object.assign(r.window, { quietMs: 0, holdUntilMs: null, incompleteUntilMs: null });
-      touched = true;
       return { is: "flushed" };
     },
 
@@ -321,7 +315,6 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (r.ended.some(({ claimId }) => claimId === e.claimId)) return nothing();
       if (r.lease !== null && r.lease.expiresAtMs > now) return nothing();
       if (r.lease !== null) expire(r.lease, e);
-      if (r.handoff !== null && r.handoff.untilMs <= now) endHandoff("hand-off-over", r.handoff.backlog);
       const next = r.outbox === null && r.window === null && r.handoff === null ? r.sends.shift() : undefined;
       if (next !== undefined) r.outbox = m.outboxOfSend(r, next, now);
       if (r.outbox !== null)
@@ -335,7 +328,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     },
 
     renew(e) {
-      touched = window.extend(r, holder(e), e, now, limits);
+      window.extend(r, holder(e), e, now, limits);
       return holder(e) === null ? lost : { is: "renewed", ...window.standing(r, limits) };
     },
 
@@ -373,7 +366,6 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (not !== null) return not;
       if (effect === undefined && Object.keys(effects).length >= limits.maxEffects) return { is: "full" };
       effects[key] = { state: "begun", fence, untilMs: lease.expiresAtMs };
-      touched = true;
       return { is: "run", inDoubt: others, span };
     }),
 
@@ -386,7 +378,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (result !== null) {
         const seq = note({ kind: "effect", key, span, fence, value: result.value, late: running ? undefined : true });
         if (running) effects[key] = { state: "ended", fence, seq };
-      } else if (running && effect.fence === fence) touched = delete effects[key];
+      } else if (running && effect.fence === fence) delete effects[key];
       return { is: running ? "recorded" : "late" };
     },
 
@@ -403,10 +395,13 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (not?.is === "superseded") endAttempt(lease, "superseded");
       if (not !== null) return not;
       const { fence, version: to, newer } = lease;
-      remember(lease, parts === null ? "settled" : "committed");
-      if (parts === null) r.lease = null;
-      if (parts === null) settleUpTo(to, newer, "silent");
-      if (parts === null) return { is: "committed", replyId: null, sends: false };
+      const silent = parts === null || (parts.length === 0 && !open);
+      remember(lease, silent ? "settled" : "committed");
+      if (silent) {
+        r.lease = null;
+        settleUpTo(to, newer, "silent");
+        return { is: "committed", replyId: null, sends: false };
+      }
       const flags = { sealed: lease.sealed || open, open, overtaken: newer !== null };
       const outbox = post({ cause: "turn", replyId, fence, to, parts, metadata, ...flags });
       Object.assign(r, { answered: to, window: newer?.count ? newer : null, effects: {} });
@@ -418,14 +413,13 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
     append: owned(({ index, part, replyId }, outbox) => {
       if (index < outbox.parts.length) return { is: "appended" };
-      if (!outbox.open) return lost;
+      if (!outbox.open || index > outbox.parts.length) return lost;
       if (outbox.parts.length >= limits.maxParts) return { is: "full" };
       outbox.parts.push(m.queued(note({ kind: "part", replyId, index, part }), 0, now));
       return { is: "appended" };
     }),
 
     close: owned((_, outbox) => {
-      touched = outbox.open;
       outbox.open = false;
       return { is: "closed", done: closeIfSettled(outbox) };
     }),
@@ -437,7 +431,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (state === "attempting") return { is: "attempting", tries, doubt };
       if (state !== "queued") return { is: "settled", done: false };
       if (window.overtaken(outbox, limits)) return { is: "withdrawn", done: withdraw(outbox) };
-      const tooOld = now > outbox.committedAtMs + limits.deliverMaxMs;
+      const tooOld = now >= window.giveUpAt(outbox, limits);
       if (tooOld || (doubt && inDoubt === "give-up")) {
         const error = tooOld ? `not delivered within ${limits.deliverMaxMs} ms` : "in doubt, and not to be sent twice";
         mark(outbox, index, doubt ? "unknown" : "failed", { error });
@@ -456,7 +450,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       part.doubt ||= state === "in-doubt";
       const again = state === "in-doubt" || state === "refused";
       if (again && outbox.ending !== "cancelled") {
-        part.nextAtMs = now + (retryAfterMs ?? window.redeliverMs(part.tries, limits, random));
+        const delayMs = retryAfterMs ?? window.redeliverMs(part.tries, limits, random);
+        part.nextAtMs = Math.min(now + delayMs, window.giveUpAt(outbox, limits));
         mark(outbox, index, "queued", { ...notes, retryAtMs: part.nextAtMs });
         if (!outbox.open) r.lease = null;
         return { is: "retry", atMs: part.nextAtMs, held: outbox.open };
@@ -525,7 +520,9 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     },
   };
 
-  return { verbs, entries, changed: () => touched || entries.length > 0 };
+  // First of all, whatever comes: with nothing waiting no timer did it, and what comes now must not count as waiting.
+  if (r.handoff !== null && r.handoff.untilMs <= now) endHandoff("hand-off-over", r.handoff.backlog);
+  return { verbs, entries };
 }
 
 /**
@@ -534,8 +531,10 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
  * @throws TypeError for an event outside the types.
  */
 export function apply<E extends m.ProtocolEvent>(r: m.ConversationRecord, e: E, nowMs: number, limits: m.Limits) {
-  const next = Object.assign(structuredClone(r), { updatedAtMs: Math.floor(nowMs) });
-  const { verbs, entries, changed } = transition(next, next.updatedAtMs, limits);
+  // Records are plain JSON: one text is both the copy to work on and the proof of what changed.
+  const before = JSON.stringify({ ...r, updatedAtMs: Math.floor(nowMs) });
+  const next = JSON.parse(before) as m.ConversationRecord;
+  const { verbs, entries } = transition(next, next.updatedAtMs, limits);
   const outcome = (verbs[e.type] as (e: m.ProtocolEvent) => unknown)(e);
-  return { next: changed() ? next : null, entries, outcome } as m.Step<E["type"]>;
+  return { next: JSON.stringify(next) === before ? null : next, entries, outcome } as m.Step<E["type"]>;
 }

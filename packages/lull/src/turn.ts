@@ -1,10 +1,24 @@
 /**
  * The Turn handed to `respond()`: everything unanswered, and the few things an answer may do before it is
- * committed. Types here; `turnOf` (below) builds one over the engine's operations.
+ * committed. Built over the engine's operations; it holds no state but what the author sees.
  *
  * @module
  */
-import type { ConversationId, Fence, Input, Json, JsonObject, LogEntry, Part } from "./model.ts";
+import { LullError } from "./errors.ts";
+import type {
+  ConversationId,
+  ConversationRecord,
+  Fence,
+  Input,
+  Json,
+  JsonObject,
+  LogEntry,
+  Outcomes,
+  Part,
+  ProtocolEvent,
+} from "./model.ts";
+import { inOrder, inputsOf } from "./window.ts";
+import type { AbortCode, Grasp } from "./worker.ts";
 
 /** A part as authors may write it: a plain string is a text part. */
 export type PartLike = string | Part;
@@ -24,8 +38,8 @@ export type Answer =
 /** Answers one turn. May be called again for the same messages: after newer input, an error or a crash. */
 export type Respond = (turn: Turn) => Answer | PromiseLike<Answer> | AsyncIterable<PartLike>;
 
-/** Why `turn.signal` aborted; `signal.reason` is a LullError with the code of the same name. */
-export type AbortCode = "superseded" | "lost" | "timed-out" | "stopped" | "handed-off" | "reset";
+/** `turn.signal.reason` is a LullError of the code `superseded`, `lost`, `timed-out`, `stopped`, `handed-off` or `reset`. */
+export type { AbortCode };
 
 /** What an earlier attempt of the same turn already did. */
 export interface EffectView {
@@ -64,8 +78,6 @@ export interface Turn {
   readonly address: Json;
   /** The newest message's metadata. */
   readonly metadata: JsonObject;
-  /** Id of the reply that these messages crossed on its way to the user, if any. */
-  readonly crossed: string | null;
   /** Clock time (milliseconds since 1970) at which this attempt is given up. */
   readonly deadlineMs: number;
   /** Aborts when this attempt is superseded, lost, timed out, stopped or handed off. */
@@ -77,7 +89,7 @@ export interface Turn {
    * Waits for the quiet target first, unless `readOnly`. `key` names the effect within the turn.
    * @throws LullError `superseded`, `lost`, `effects-full`, `effect-too-large`; whatever `fn` throws.
    */
-  once<T extends Json | undefined | void>(
+  once<T extends Json | undefined>(
     key: string,
     fn: (context: OnceContext) => T | PromiseLike<T>,
     options?: OnceOptions,
@@ -90,4 +102,202 @@ export interface Turn {
   say(part: PartLike): Promise<void>;
   /** Shows provisional text to channels that can take it back (an event; never stored). */
   draft(part: PartLike): void;
+}
+
+// ---------------------------------------------------------------------------------------------
+
+/** What a turn needs from the engine. */
+export interface TurnPort {
+  conversation: ConversationId;
+  grasp: Grasp;
+  record: ConversationRecord;
+  /** The tail of the log as of the claim. */
+  tail: readonly LogEntry[];
+  signal: AbortSignal;
+  maxEffectBytes: number;
+  now(): number;
+  exchange<E extends ProtocolEvent>(event: E): Promise<{ outcome: Outcomes[E["type"]]; log: readonly LogEntry[] }>;
+  /** Resolves at that store time, or when the attempt is aborted; the attempt's deadline waits meanwhile. */
+  hold(untilMs: number): Promise<void>;
+  say(part: Part): Promise<void>;
+  draft(part: Part): void;
+  entry(seq: number): Promise<LogEntry | undefined>;
+  logBefore(seq: number, n: number): Promise<LogEntry[]>;
+  /** Runs while an effect is under way, so that its mark stays alive. */
+  during<T>(effect: Promise<T>): Promise<T>;
+}
+
+const abortReasons: Record<AbortCode, string> = {
+  superseded: "Newer input came: this answer is discarded, and the turn starts over with everything.",
+  lost: "The lease was lost: another worker answers this conversation.",
+  "timed-out": "The attempt took longer than turnTimeoutMs.",
+  stopped: "This process is stopping: the turn goes on elsewhere.",
+  "handed-off": "A human has taken over the conversation.",
+  reset: "The conversation was reset.",
+};
+
+/** The reason of `turn.signal`. */
+export function abortReason(code: AbortCode): LullError {
+  return new LullError(code, abortReasons[code]);
+}
+
+/** A text part from a string. */
+export function partOf(part: PartLike): Part {
+  return typeof part === "string" ? { type: "text", text: part } : part;
+}
+
+/** The texts of all text parts, one a line. */
+export function textOf(parts: readonly Part[]): string {
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+}
+
+/** Builds the turn of an attempt. */
+export function turnOf(port: TurnPort): Turn {
+  const { grasp, record, signal } = port;
+  const { fence, claimId, span } = grasp;
+  const held = { fence, claimId };
+  let messages = inOrder(inputsOf(port.tail, grasp.from, grasp.version));
+  let version = grasp.version;
+  const calls = new Map<string, Promise<unknown>>();
+
+  function stopIfAborted(): void {
+    if (signal.aborted) throw signal.reason;
+  }
+
+  function refuse(code: "superseded" | "lost"): never {
+    stopIfAborted();
+    throw abortReason(code);
+  }
+
+  async function seal(): Promise<void> {
+    for (;;) {
+      stopIfAborted();
+      const { outcome } = await port.exchange({ type: "seal", ...held });
+      if (outcome.is === "sealed") return;
+      if (outcome.is !== "early") return refuse(outcome.is);
+      await port.hold(outcome.atMs);
+    }
+  }
+
+  async function perform(key: string, fn: (context: OnceContext) => unknown, readOnly: boolean): Promise<unknown> {
+    for (;;) {
+      stopIfAborted();
+      const { outcome } = await port.exchange({ type: "begin", key, readOnly, ...held });
+      switch (outcome.is) {
+        case "run":
+          return port.during(run(key, fn, outcome.inDoubt, outcome.span));
+        case "done": {
+          const entry = await port.entry(outcome.seq);
+          if (entry?.kind !== "effect") throw new LullError("store-damaged", `The result of effect ${key} is missing.`);
+          return entry.value;
+        }
+        case "busy":
+          await port.hold(outcome.untilMs);
+          break;
+        case "early":
+          await port.hold(outcome.atMs);
+          break;
+        case "full":
+          throw new LullError("effects-full", "Too many effects in one turn (limits.maxEffects).");
+        default:
+          return refuse(outcome.is);
+      }
+    }
+  }
+
+  async function run(
+    key: string,
+    fn: (context: OnceContext) => unknown,
+    inDoubt: boolean,
+    of: number,
+  ): Promise<unknown> {
+    const end = (result: { value: Json } | null) => port.exchange({ type: "end", fence, span: of, key, result });
+    try {
+      const idempotencyKey = `${port.conversation}:${of}:${key}`;
+      const value = await fn({ idempotencyKey, inDoubt, signal });
+      await end({ value: effectValue(key, value, port.maxEffectBytes) });
+      return value;
+    } catch (error) {
+      await end(null);
+      throw error;
+    }
+  }
+
+  return {
+    conversation: port.conversation,
+    get messages() {
+      return messages;
+    },
+    get text() {
+      return messages
+        .map((message) => textOf(message.parts))
+        .filter(Boolean)
+        .join("\n");
+    },
+    get version() {
+      return version;
+    },
+    attempt: grasp.attempt,
+    fence,
+    effects: effectsOf(record, port.tail, span),
+    address: record.address,
+    get metadata() {
+      return messages.at(-1)?.metadata ?? {};
+    },
+    get deadlineMs() {
+      return grasp.deadlineMs;
+    },
+    signal,
+    log: (n = 50) => port.logBefore(port.tail.find((entry) => "version" in entry)?.seq ?? record.seq + 1, n),
+    once(key, fn, options = {}) {
+      if (typeof key !== "string" || key === "" || key === "__proto__" || !key.isWellFormed())
+        return Promise.reject(new LullError("invalid-argument", "once() needs a non-empty string as its key."));
+      const again = calls.get(key) as ReturnType<typeof fn> | undefined;
+      if (again !== undefined) return Promise.resolve(again);
+      const call = perform(key, fn as (context: OnceContext) => unknown, options.readOnly === true);
+      calls.set(key, call);
+      // What failed may be tried again within the attempt.
+      call.catch(() => calls.delete(key));
+      return call as Promise<Awaited<ReturnType<typeof fn>>>;
+    },
+    seal,
+    async absorb() {
+      stopIfAborted();
+      const { outcome, log } = await port.exchange({ type: "absorb", ...held });
+      if (outcome.is === "lost") return refuse("lost");
+      if (outcome.is === "absorbed") {
+        version = outcome.version;
+        messages = inOrder(inputsOf(log, grasp.from, version));
+      }
+      return messages;
+    },
+    async say(part) {
+      stopIfAborted();
+      await port.say(partOf(part));
+    },
+    draft: (part) => port.draft(partOf(part)),
+  };
+}
+
+function effectsOf(record: ConversationRecord, tail: readonly LogEntry[], span: number): EffectView[] {
+  if (record.span !== span) return [];
+  return Object.entries(record.effects).map(([key, effect]): EffectView => {
+    if (effect.state === "begun") return { key, state: "unknown" };
+    const entry = tail.find(({ seq }) => seq === effect.seq);
+    return { key, state: "done", ...(entry?.kind === "effect" ? { value: entry.value } : {}) };
+  });
+}
+
+/** A recorded result must survive JSON; `undefined` becomes null. */
+function effectValue(key: string, value: unknown, mostBytes: number): Json {
+  if (value === undefined) return null;
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new LullError("invalid-argument", `The result of effect ${key} is not JSON.`);
+  const bytes = new TextEncoder().encode(text).length;
+  if (bytes > mostBytes) {
+    const advice = "Return an id and keep the rest elsewhere.";
+    const message = `The result of effect ${key} has ${bytes} bytes; at most ${mostBytes} (limits.maxEffectBytes). ${advice}`;
+    throw new LullError("effect-too-large", message);
+  }
+  return JSON.parse(text) as Json;
 }

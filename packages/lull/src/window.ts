@@ -23,6 +23,7 @@ import type {
   Limits,
   LogEntry,
   Outbox,
+  PastSpan,
   Seq,
   Version,
   Window,
@@ -84,18 +85,23 @@ export function pushAll(r: ConversationRecord, seq: Seq, input: Waits, nowMs: nu
   r.outbox.newerAtMs ??= nowMs;
 }
 
-/** The same for a change in place, whose windows are counted anew. `log`: from `tailFrom(r)` on, the change included. */
+/**
+ * The same for a change in place, whose windows are counted anew. `log`: from `tailFrom(r)` on, the change included.
+ * A change that is only noted, because a part of the answer is on its way, still counts should that answer be taken back.
+ */
 export function changeAll(
   r: ConversationRecord,
   seq: Seq,
-  change: Change,
+  change: Change | null,
   log: readonly LogEntry[],
   nowMs: number,
   limits: Limits,
 ): void {
-  pushAll(r, seq, change.kind === "edit" ? change : {}, nowMs, limits);
-  if (r.window !== null) r.window = recount(r.window, inputsOf(log, r.answered), limits);
-  if (r.lease?.newer) r.lease.newer = recount(r.lease.newer, inputsOf(log, r.lease.version), limits);
+  if (change !== null) {
+    pushAll(r, seq, change.kind === "edit" ? change : {}, nowMs, limits);
+    if (r.window !== null) r.window = recount(r.window, inputsOf(log, r.answered), limits);
+    if (r.lease?.newer) r.lease.newer = recount(r.lease.newer, inputsOf(log, r.lease.version), limits);
+  }
   if (r.outbox?.window) r.outbox.window = recount(r.outbox.window, inputsOf(log, r.outbox.from), limits);
 }
 
@@ -236,6 +242,11 @@ export function counted(tempo: ConversationRecord["tempo"], nowMs: number): Conv
   return { ...tempo, replies: tempo.replies + 1 };
 }
 
+/** A reply that was not delivered by then is given up, so that it cannot keep the next turn waiting for ever. */
+export function giveUpAt(outbox: Outbox, limits: Limits): number {
+  return outbox.committedAtMs + limits.deliverMaxMs;
+}
+
 /** Back-off before the n-th repeat of a failed attempt. `random` in 0 ≤ x < 1. */
 export function retryMs(n: number, limits: Limits, random: number): number {
   return backoffMs(n, limits.backoffFirstMs, limits.backoffMaxMs, random);
@@ -261,19 +272,20 @@ function backoffMs(n: number, firstMs: number, maxMs: number, random: number): n
  * target is not among them stands for itself. Arrival order.
  */
 export function inputsOf(log: readonly LogEntry[], after: Version, upTo: Version = Number.MAX_SAFE_INTEGER): Input[] {
-  const revived = log.filter((entry) => entry.kind === "retry" && entry.version > after && entry.version <= upTo);
-  const counts = (version: Version) =>
-    (version > after && version <= upTo) ||
-    revived.some((entry) => entry.kind === "retry" && version > entry.from && version <= entry.to);
+  const ranges: Pick<PastSpan, "from" | "to">[] = [{ from: after, to: upTo }];
+  const counts = (version: Version) => ranges.some(({ from, to }) => version > from && version <= to);
+  // Newest first: what a retry brings back may itself be a retry.
+  for (const entry of log.toReversed()) if (entry.kind === "retry" && counts(entry.version)) ranges.push(entry);
   const inputs = new Map<string, Input>();
   for (const entry of log) {
     if (entry.kind === "message") {
       if (entry.aside === undefined && counts(entry.version)) inputs.set(entry.id, inputOf(entry, entry.id));
     } else if (entry.kind === "edit") {
-      if (entry.aside !== undefined || entry.version > upTo) continue;
+      if (entry.version > upTo) continue;
       const target = inputs.get(entry.target);
+      // Even one that was only noted: the answer it came too late for was taken back, or its target brought back.
       if (target !== undefined) inputs.set(entry.target, edited(target, entry));
-      else if (counts(entry.version)) inputs.set(entry.target, { ...inputOf(entry, entry.id), editOf: entry.target });
+      else if (entry.aside === undefined && counts(entry.version)) inputs.set(entry.target, { ...inputOf(entry, entry.id), editOf: entry.target });
     } else if (entry.kind === "retraction" && entry.version <= upTo) inputs.delete(entry.target);
   }
   return [...inputs.values()];

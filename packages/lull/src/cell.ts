@@ -1,0 +1,309 @@
+/**
+ * One conversation's writes in one process: transitions applied to the newest record known, stored by
+ * compare-and-exchange, repeated with the witness after a conflict, and settled after an answer that never came.
+ * Nothing here knows what a transition means.
+ *
+ * @module
+ */
+import { LullError } from "./errors.ts";
+import type { ConversationId, ConversationRecord, Json, Limits, LogEntry, Outcomes, ProtocolEvent } from "./model.ts";
+import { blank } from "./model.ts";
+import type { Clock, SeenKey, Store } from "./ports.ts";
+import { apply } from "./protocol.ts";
+import { tailFrom, wakeAt } from "./window.ts";
+
+export type Outcome = Outcomes[keyof Outcomes];
+
+/** What a caller wants done to a conversation, atomically. */
+export interface Operation {
+  /** The transitions, in order. `log` is the tail, when asked for. Called again after a conflict. */
+  events(record: ConversationRecord, log: readonly LogEntry[], nowMs: number): ProtocolEvent[];
+  /** Keys that must be new, with what a repetition is to be answered. */
+  seen?(outcomes: Outcome[], nowMs: number): SeenKey[];
+  /** Deciding needs the log's tail (edits, retractions, human replies). */
+  needsLog?: boolean;
+  /** The caller needs the log's tail afterwards (claims). */
+  wantsLog?: boolean;
+  /** Give up after so long without an answer from the store. Default: never. */
+  patienceMs?: number;
+}
+
+export interface Performed {
+  outcomes: Outcome[];
+  record: ConversationRecord | null;
+  /** Entries this operation appended. */
+  entries: LogEntry[];
+  /** The tail, when asked for. */
+  log: LogEntry[];
+  /** Set instead of outcomes: the keys were seen before. */
+  duplicate: { key: string; value: Json }[] | null;
+}
+
+/** What a stored write showed, for whoever looks after the conversation. */
+export type OnWrite = (
+  id: ConversationId,
+  record: ConversationRecord,
+  entries: LogEntry[],
+  wakeAtMs: number | null,
+) => void;
+
+interface Waiting {
+  operation: Operation;
+  resolve(result: Performed): void;
+  reject(error: unknown): void;
+}
+
+/** What one operation came to, before it is stored. */
+interface Result {
+  outcomes: Outcome[];
+  entries: LogEntry[];
+  seen: SeenKey[];
+}
+
+interface Lane {
+  /** Newest record known; undefined when nothing is. A guess until a write succeeds under it. */
+  record: ConversationRecord | null | undefined;
+  queue: Waiting[];
+  running: boolean;
+}
+
+/** Receives that wait together share one exchange; more than this would make the exchange long. */
+const mostTogether = 100;
+/** Idle conversations whose newest record is remembered, so that the next receive is one round trip. */
+const mostRemembered = 10_000;
+
+/** The store's clock, as far as this process knows it: the last answer, carried on by the monotonic clock. */
+export interface StoreTime {
+  now(): number;
+  observe(nowMs: number): void;
+}
+
+export function storeTime(clock: Clock): StoreTime {
+  let base: { storeMs: number; atMs: number } | null = null;
+  return {
+    now: () => Math.floor(base === null ? clock.now() : base.storeMs + (clock.monotonic() - base.atMs)),
+    observe(nowMs) {
+      base = { storeMs: nowMs, atMs: clock.monotonic() };
+    },
+  };
+}
+
+export interface Cells {
+  perform(id: ConversationId, operation: Operation): Promise<Performed>;
+  /** Reads the record and, with `from`, the log's tail. */
+  load(id: ConversationId): Promise<{ record: ConversationRecord | null; log: LogEntry[] }>;
+  /** The record may have changed in a way this process cannot see (an erasure). */
+  forget(id: ConversationId): void;
+  /** Nothing is repeated any more: what waits for a store that is away is rejected. */
+  close(): void;
+}
+
+export function cells(
+  store: Store,
+  clock: Clock,
+  time: StoreTime,
+  limitsOf: (id: ConversationId) => Limits,
+  onWrite: OnWrite,
+): Cells {
+  const lanes = new Map<ConversationId, Lane>();
+  let closed = false;
+
+  function laneOf(id: ConversationId): Lane {
+    const lane = lanes.get(id) ?? { record: undefined, queue: [], running: false };
+    // Re-inserting keeps the map in order of use.
+    lanes.delete(id);
+    lanes.set(id, lane);
+    if (lanes.size > mostRemembered)
+      for (const [oldest, { running }] of lanes) {
+        if (running) continue;
+        lanes.delete(oldest);
+        if (lanes.size <= mostRemembered) break;
+      }
+    return lane;
+  }
+
+  async function read(id: ConversationId, logFrom?: number) {
+    const loaded = await store.load(id, logFrom === undefined ? {} : { logFrom });
+    time.observe(loaded.nowMs);
+    return loaded;
+  }
+
+  /** Record and tail as of one moment. The cached record only guesses where the tail begins. */
+  async function readWithTail(id: ConversationId, guess: ConversationRecord | null | undefined) {
+    let from = guess ? tailFrom(guess) : 1;
+    for (;;) {
+      const { record, log } = await read(id, from);
+      const first = record === null ? 1 : tailFrom(record);
+      if (from <= first) return { record, log: log.filter((entry) => entry.seq >= first) };
+      from = first;
+    }
+  }
+
+  async function drain(id: ConversationId, lane: Lane): Promise<void> {
+    while (lane.queue.length > 0) {
+      const alone = special(lane.queue[0]);
+      const until = alone ? 1 : lane.queue.findIndex(special);
+      await together(id, lane, lane.queue.splice(0, Math.min(until < 0 ? mostTogether : until, mostTogether)));
+    }
+    lane.running = false;
+  }
+
+  function special(waiting: Waiting | undefined): boolean {
+    return waiting?.operation.needsLog === true || waiting?.operation.wantsLog === true;
+  }
+
+  /** Performs operations in one exchange, whatever it takes. */
+  async function together(id: ConversationId, lane: Lane, batch: Waiting[]): Promise<void> {
+    const began = clock.monotonic();
+    let failures = 0;
+    try {
+      const limits = limitsOf(id);
+      const wants = {
+        needsLog: batch.some(({ operation }) => operation.needsLog),
+        wantsLog: batch.some(({ operation }) => operation.wantsLog),
+      };
+      let left = batch;
+      while (left.length > 0) {
+        try {
+          left = await once(id, lane, left, limits, wants);
+        } catch (error) {
+          if (closed || (LullError.isInstance(error) && !error.retryable)) throw error;
+          lane.record = undefined;
+          failures += 1;
+          left = left.filter((waiting) => !expired(waiting, began, error));
+          if (left.length === 0) return;
+          await clock.sleep(Math.min(2_000, 20 * 2 ** Math.min(failures, 7)) * (0.5 + clock.random()));
+        }
+      }
+    } catch (error) {
+      lane.record = undefined;
+      for (const waiting of batch) waiting.reject(error);
+    }
+  }
+
+  /** One try of one exchange. Resolves to what is still to be done. */
+  async function once(
+    id: ConversationId,
+    lane: Lane,
+    batch: Waiting[],
+    limits: Limits,
+    { needsLog, wantsLog }: { needsLog: boolean; wantsLog: boolean },
+  ): Promise<Waiting[]> {
+    /** The record was read for this call, so an outcome that writes nothing may rest on it. */
+    let certain = false;
+    let log: LogEntry[] = [];
+    if (lane.record === undefined || needsLog) {
+      const loaded = needsLog ? await readWithTail(id, lane.record) : await read(id);
+      lane.record = loaded.record;
+      log = loaded.log;
+      certain = true;
+    }
+    const nowMs = time.now();
+    const before = lane.record ?? null;
+    const start = before ?? blank(id, nowMs);
+    let record = start;
+    const results = batch.map(({ operation }): Result => {
+      const mine: Result = { outcomes: [], entries: [], seen: [] };
+      for (const event of operation.events(record, log, nowMs)) {
+        const step = apply(record, event, nowMs, limits);
+        record = step.next ?? record;
+        mine.outcomes.push(step.outcome);
+        mine.entries.push(...step.entries);
+      }
+      mine.seen = operation.seen?.(mine.outcomes, nowMs) ?? [];
+      return mine;
+    });
+    const finish = (stored: ConversationRecord | null, tail: LogEntry[]): Waiting[] => {
+      batch.forEach(({ resolve }, at) => {
+        const { outcomes = [], entries = [] } = results[at] ?? {};
+        resolve({ outcomes, entries, record: stored, log: tail, duplicate: null });
+      });
+      return [];
+    };
+    if (record === start) {
+      if (certain) return finish(before, wantsLog ? (await readWithTail(id, before)).log : log);
+      // From a cached record only writes: an outcome that writes nothing needs one read for this call.
+      lane.record = undefined;
+      return batch;
+    }
+
+    const next = { ...record, revision: clock.id() };
+    const wakeAtMs = wakeAt(next, limits);
+    const append = results.flatMap(({ entries }) => entries);
+    const seen = results.flatMap((result) => result.seen);
+    const logFrom = Math.min(before === null ? 1 : tailFrom(before), tailFrom(next));
+    const stored = (tail: LogEntry[]): Waiting[] => {
+      lane.record = next;
+      onWrite(id, next, append, wakeAtMs);
+      return finish(next, tail);
+    };
+    const expected = before?.revision ?? null;
+    const write = { id, next, expected, wakeAtMs, append, seen, nowMs, ...(wantsLog ? { logFrom } : {}) };
+    let answer: Awaited<ReturnType<Store["exchange"]>>;
+    try {
+      answer = await store.exchange(write);
+    } catch (error) {
+      if (LullError.isInstance(error) && !error.retryable) throw error;
+      // The answer was lost, not necessarily the write: its revision tells. Otherwise it is decided again, and
+      // the protocol recognises what was done before.
+      await clock.sleep(20 * (0.5 + clock.random()));
+      const loaded = await readWithTail(id, next);
+      if (loaded.record?.revision === next.revision) return stored(loaded.log);
+      throw error;
+    }
+    time.observe(answer.nowMs);
+    switch (answer.kind) {
+      case "stored":
+        return stored(answer.log);
+      case "conflict":
+        lane.record = answer.record;
+        return batch;
+      case "skewed":
+        return batch;
+      case "duplicate": {
+        lane.record = answer.record;
+        const values = new Map(answer.seen.map(({ key, value }) => [key, value]));
+        return batch.filter(({ resolve }, at) => {
+          const mine = results[at]?.seen.filter(({ key }) => values.has(key)) ?? [];
+          if (mine.length === 0) return true;
+          const duplicate = mine.map(({ key }) => ({ key, value: values.get(key) ?? null }));
+          resolve({ outcomes: [], entries: [], record: answer.record, log, duplicate });
+          return false;
+        });
+      }
+    }
+  }
+
+  /** Rejects an operation whose patience is at an end. */
+  function expired(waiting: Waiting, began: number, cause: unknown): boolean {
+    const { patienceMs } = waiting.operation;
+    if (patienceMs === undefined || clock.monotonic() - began < patienceMs) return false;
+    const message = "The store did not answer in time. Repeat the call: what was stored already is recognised.";
+    waiting.reject(LullError.isInstance(cause) ? cause : new LullError("store-unavailable", message, { cause }));
+    return true;
+  }
+
+  return {
+    perform(id, operation) {
+      const lane = laneOf(id);
+      return new Promise((resolve, reject) => {
+        lane.queue.push({ operation, resolve, reject });
+        if (lane.running) return;
+        lane.running = true;
+        // What arrives in the same turn of the event loop shares the exchange.
+        queueMicrotask(() => void drain(id, lane));
+      });
+    },
+    async load(id) {
+      const lane = lanes.get(id);
+      return readWithTail(id, lane?.record);
+    },
+    close() {
+      closed = true;
+    },
+    forget(id) {
+      const lane = lanes.get(id);
+      if (lane !== undefined) lane.record = undefined;
+    },
+  };
+}

@@ -1,0 +1,620 @@
+/**
+ * The library's front door: takes in what people write and what operators want, turns it into the protocol's
+ * events, and answers with what became of it.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import type { Operation, Performed } from "./cell.ts";
+import { systemClock } from "./clock.ts";
+import { type Engine, engine } from "./engine.ts";
+import { LullError } from "./errors.ts";
+import { eventOf, type LullEvent } from "./events.ts";
+import { explain } from "./explain.ts";
+import {
+  type Changed,
+  type Checked,
+  checkId,
+  checkIncoming,
+  checkJson,
+  checkObject,
+  checkParts,
+  digestOf,
+  type HandoffCall,
+  type HumanReplyCall,
+  type Incoming,
+  type OperatorCall,
+  type OutgoingMessage,
+  type Received,
+} from "./intake.ts";
+import type { Backlog, ConversationId, Json, LogEntry, Outcomes, Part, ProtocolEvent, ReceiveEvent } from "./model.ts";
+import { commandWord, type Logger, type LullOptions, onlyText, type Settings, settle } from "./options.ts";
+import type { Clock, ListFilter, ListPage, LogPage, SeenKey, Stats, Store } from "./ports.ts";
+import { type ConversationView, viewOf } from "./view.ts";
+import { inputsOf, keepFrom, targetOf, wakeAt } from "./window.ts";
+
+/** An edit: what the message says now. `incomplete: false` says that an incomplete message is complete. */
+export type Edit = Pick<
+  Incoming,
+  "id" | "text" | "parts" | "author" | "sentAt" | "metadata" | "quietMs" | "incomplete"
+>;
+
+/** The reply that covers a message, or how the message ended without one. */
+export interface ReplyView {
+  outcome:
+    | "delivered"
+    | "cut"
+    | "failed"
+    | "cancelled"
+    | "removed"
+    | "silent"
+    | "human"
+    | "dropped"
+    | "context"
+    | "parked";
+  replyId: string | null;
+  from: number;
+  to: number;
+  /** Ids of the inputs it covers. */
+  covers: string[];
+  parts: Part[];
+  overtaken: boolean;
+}
+
+/** A caller waits this long for a store that does not answer before it is told so. */
+const patienceMs = 10_000;
+/** Another process's writes are looked for this often by `events()` and `reply()`. */
+const pollMs = 1_000;
+const upkeepMs = 600_000;
+
+const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
+
+/**
+ * The turn-taking engine of one bot in one process. The constructor does no I/O and starts no timer.
+ *
+ * @example
+ * const lull = new Lull({ store: memory(), respond: (turn) => `You said: ${turn.text}` });
+ * await lull.start();
+ * await lull.receive("telegram:42", { id: "m1", text: "hi" });
+ */
+export class Lull {
+  readonly options: LullOptions;
+  readonly settings: Settings;
+  readonly store: Store;
+  readonly #clock: Clock;
+  readonly #engine: Engine;
+  readonly #logger: Logger;
+  #upkeep: AbortController | null = null;
+  #started = false;
+
+  /** @throws LullError `invalid-options` naming the option, the rule and the bad value. */
+  constructor(options: LullOptions) {
+    this.settings = settle(options);
+    this.options = options;
+    this.store = options.store;
+    this.#clock = options.clock ?? systemClock();
+    this.#logger = options.logger ?? silent;
+    this.#engine = engine(options, this.settings, this.#clock, this.#logger);
+  }
+
+  // --- life
+
+  /** Begins to answer. Without `respond` this process only receives, and `start` does upkeep alone. */
+  async start(): Promise<void> {
+    if (this.#started) return;
+    await this.ready();
+    this.#started = true;
+    this.#engine.start();
+    this.#upkeep = new AbortController();
+    void this.#keepUp(this.#upkeep.signal);
+  }
+
+  /**
+   * Stops gracefully: nothing new is claimed, what runs may finish within `timeoutMs` (default 10,000), the rest is
+   * handed back so that another process goes on at once. The store stays open.
+   */
+  async stop(options: { timeoutMs?: number } = {}): Promise<void> {
+    this.#upkeep?.abort();
+    if (!this.#started) return;
+    this.#started = false;
+    await this.#engine.stop(options.timeoutMs ?? 10_000);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  /**
+   * For cron and serverless: works off what is due, and what becomes due before the deadline, then resolves.
+   * `deadlineMs` is a duration from now. Resolves to the next wake-up known, if any.
+   */
+  runDue(options: { deadlineMs?: number } = {}): Promise<{ nextAtMs: number | null }> {
+    return this.#engine.runDue(this.#engine.time.now() + (options.deadlineMs ?? 20_000));
+  }
+
+  /** A cheap round trip. @throws what the store throws when it is away. */
+  async ready(): Promise<void> {
+    const due = await this.store.due(0, 1);
+    this.#engine.time.observe(due.nowMs);
+  }
+
+  /** Takes no new turn in this process until `unpause`; receiving goes on, and other processes work on. */
+  pause(): void {
+    this.#engine.pause(true);
+  }
+  unpause(): void {
+    this.#engine.pause(false);
+  }
+  get paused(): boolean {
+    return this.#engine.paused;
+  }
+  /** Conversations this process works on now. */
+  get working(): number {
+    return this.#engine.working();
+  }
+
+  // --- what people write
+
+  /**
+   * Takes in one message or several, in order. Resolves once they and their wake-up are durable; nobody waits for
+   * the model. The same id again gets the first answer, as `duplicate`. Works without `start()`.
+   * @throws LullError `invalid-argument`, `too-large` (nothing of the call is stored), `store-…` (repeat the call).
+   */
+  receive(conversation: ConversationId, message: Incoming): Promise<Received>;
+  receive(conversation: ConversationId, messages: Incoming[]): Promise<Received[]>;
+  async receive(conversation: ConversationId, given: Incoming | Incoming[]): Promise<Received | Received[]> {
+    const id = this.#conversation(conversation);
+    const many = Array.isArray(given);
+    const checked = (many ? given : [given]).map((message, at) =>
+      checkIncoming(message, this.settings, many ? `[${at}].` : ""),
+    );
+    const named = await Promise.all(
+      checked.map(async (message) => ({ ...message, id: await this.#idOf(id, message) })),
+    );
+    const received = await Promise.all(named.map((message) => this.#receiveOne(id, message)));
+    return many ? received : (received[0] as Received);
+  }
+
+  async #receiveOne(conversation: ConversationId, message: Checked & { id: string }): Promise<Received> {
+    const { id } = message;
+    const key = `m:${id}`;
+    const result = await this.#engine.perform(conversation, {
+      events: (_record, _log, nowMs) => this.#eventsFor(message, nowMs),
+      seen: ([outcome], nowMs) => (outcome?.is === "accepted" ? [this.#seen(key, first(outcome), nowMs)] : []),
+      patienceMs,
+    });
+    if (result.duplicate !== null)
+      return { status: "duplicate", id, ...(result.duplicate[0]?.value as unknown as First) };
+    const outcome = result.outcomes[0] as Outcomes["receive"];
+    if (outcome.is === "rejected")
+      return { status: "rejected", id, reason: "full", retryAfterMs: this.#retryAfter(result) };
+    const { startAtMs, quietAtMs } = outcome;
+    if (startAtMs !== null && quietAtMs !== null)
+      this.#engine.emit({ type: "window.armed", conversation, atMs: this.#engine.time.now(), startAtMs, quietAtMs });
+    return { status: "accepted", id, ...first(outcome) };
+  }
+
+  /** Control words and old messages are told apart here, by stated rules; everything else is the protocol's. */
+  #eventsFor(message: Checked & { id: string }, nowMs: number): ProtocolEvent[] {
+    const { commands, backlog } = this.settings;
+    const word = onlyText(message);
+    const command = word === undefined ? "" : commandWord(word);
+    const event: ReceiveEvent = { type: "receive", ...message };
+    for (const [words, forget] of [
+      [commands.reset, true],
+      [commands.stop, false],
+    ] as const)
+      if (words.has(command))
+        return [
+          { ...event, aside: "command" },
+          { type: "reset", id: message.id, forget, by: "user" },
+        ];
+    const old = backlog !== null && message.sentAtMs !== undefined && nowMs - message.sentAtMs > backlog.maxAgeMs;
+    return [old && backlog.then === "context" ? { ...event, aside: "backlog" } : event];
+  }
+
+  /**
+   * A message says something else now. What is unanswered, or answered by a reply of which nothing was sent, is
+   * answered as edited; for the rest see `editAfterAnswer`. An edit that arrives before its message is the message.
+   * @throws LullError `invalid-argument`, `too-large`, `store-…`.
+   */
+  async edit(conversation: ConversationId, messageId: string, change: Edit): Promise<Changed> {
+    const where = this.#conversation(conversation);
+    const target = checkId("messageId", messageId, this.settings);
+    const checked = checkIncoming(change, this.settings);
+    const id =
+      change.id ?? (checked.sentAtMs === undefined ? this.#clock.id() : digest(`${target} ${digestOf(checked)}`));
+    const completes = change.incomplete === false;
+    const editOf = (log: readonly LogEntry[]): ProtocolEvent => {
+      const { address: _, ...content } = checked;
+      return { type: "edit", ...content, id, target, completes, afterAnswer: this.settings.editAfterAnswer, log };
+    };
+    return this.#change(where, target, `e:${id}`, id, editOf, () => ({ type: "receive", ...checked, id: target }));
+  }
+
+  /**
+   * The author takes a message back. Unanswered, it is as if it had never been; answered, the log notes it. A
+   * retraction that arrives before its message removes the message when it comes.
+   */
+  async retract(conversation: ConversationId, messageId: string, call: { id?: string } = {}): Promise<Changed> {
+    const where = this.#conversation(conversation);
+    const target = checkId("messageId", messageId, this.settings);
+    const id = call.id === undefined ? `retraction of ${target}` : checkId("id", call.id, this.settings);
+    const retraction = (log: readonly LogEntry[]): ProtocolEvent => ({ type: "retract", id, target, log });
+    return this.#change(where, target, `r:${id}`, id, retraction, retraction);
+  }
+
+  /** A change of a message that is pending, or answered, or has not arrived yet. */
+  async #change(
+    conversation: ConversationId,
+    target: string,
+    key: string,
+    id: string,
+    change: (log: readonly LogEntry[]) => ProtocolEvent,
+    early: (log: readonly LogEntry[]) => ProtocolEvent,
+  ): Promise<Changed> {
+    const attempt = (known: boolean): Promise<Performed> => {
+      let stranger = false;
+      return this.#engine.perform(conversation, {
+        needsLog: true,
+        patienceMs,
+        events: (record, log) => {
+          stranger = !known && targetOf(record, target, log) === undefined;
+          return [stranger ? early(log) : change(log)];
+        },
+        seen: ([outcome], nowMs) => {
+          if (outcome === undefined || outcome.is === "unchanged" || outcome.is === "rejected") return [];
+          const keys = [
+            this.#seen(key, { version: versionOf(outcome), seq: 0, startAtMs: null, quietAtMs: null }, nowMs),
+          ];
+          // Taken by the message itself, if it ever arrived: then it has been answered.
+          if (stranger) keys.push(this.#seen(`m:${target}`, first(outcome), nowMs));
+          return keys;
+        },
+      });
+    };
+    let result = await attempt(false);
+    const repeated = () => result.duplicate?.find((seen) => seen.key === key);
+    if (result.duplicate !== null && repeated() === undefined) result = await attempt(true);
+    const duplicate = repeated();
+    if (duplicate !== undefined)
+      return { status: "duplicate", id, version: (duplicate.value as unknown as First).version };
+    const outcome = result.outcomes[0] as Outcomes["edit"] | Outcomes["receive"];
+    return { status: outcome.is, id, version: versionOf(outcome) };
+  }
+
+  /** Somebody is typing (or stopped): holds the window, within its cap. Never fails for an unknown conversation. */
+  async typing(conversation: ConversationId, call: { on?: boolean; forMs?: number } = {}): Promise<void> {
+    const { on = true, forMs } = call;
+    if (forMs !== undefined && (!Number.isInteger(forMs) || forMs < 0))
+      throw new LullError("invalid-argument", "forMs must be a whole number of milliseconds, at least 0.", {
+        details: { field: "forMs" },
+      });
+    await this.#do(conversation, () => [{ type: "typing", on, ...(forMs === undefined ? {} : { forMs }) }]);
+  }
+
+  /** Answers now, without further waiting. */
+  async flush(conversation: ConversationId): Promise<void> {
+    await this.#do(conversation, () => [{ type: "flush" }]);
+  }
+
+  // --- what operators and the bot itself want
+
+  /** A message of the bot's own accord, through the same outbox: after the current turn, or only if all is quiet. */
+  async send(
+    conversation: ConversationId,
+    message: OutgoingMessage & { when?: "after-turn" | "if-quiet" },
+  ): Promise<{ status: "queued" | "duplicate" | "dropped" | "full"; replyId: string }> {
+    const id = message.id === undefined ? this.#clock.id() : checkId("id", message.id, this.settings);
+    const when = message.when ?? "after-turn";
+    if (when !== "after-turn" && when !== "if-quiet")
+      throw new LullError("invalid-argument", "when must be after-turn or if-quiet.", { details: { field: "when" } });
+    const parts = checkParts("", message, this.settings);
+    const replyId = this.#clock.id();
+    const address =
+      message.address === undefined
+        ? {}
+        : { address: checkJson("address", message.address, this.settings.maxAddressBytes) };
+    const metadata =
+      message.metadata === undefined
+        ? {}
+        : { metadata: checkObject("metadata", message.metadata, this.settings.maxAddressBytes) };
+    const result = await this.#do(
+      conversation,
+      () => [{ type: "send", id, replyId, parts, when, ...address, ...metadata }],
+      ([outcome], nowMs) => (outcome?.is === "queued" ? [this.#seen(`s:${id}`, replyId, nowMs)] : []),
+    );
+    if (result.duplicate !== null) return { status: "duplicate", replyId: String(result.duplicate[0]?.value) };
+    const outcome = result.outcomes[0] as Outcomes["send"];
+    return { status: outcome.is, replyId };
+  }
+
+  /** A human answers from now on, at most `forMs`; a running attempt ends, parts not yet sent are cancelled. */
+  async handoff(conversation: ConversationId, call: HandoffCall = {}): Promise<void> {
+    const forMs = call.forMs ?? this.settings.limits.maxHandoffMs;
+    if (!Number.isInteger(forMs) || forMs < 1)
+      throw new LullError("invalid-argument", "forMs must be a whole number of milliseconds, at least 1.", {
+        details: { field: "forMs" },
+      });
+    const backlog = checkBacklog(call.backlog);
+    await this.#operate(conversation, call, (id, by) => ({ type: "handoff", id, forMs, backlog, ...by }));
+  }
+
+  /** A human has answered, outside lull: settles what the human had seen; the rest stays pending. */
+  async humanReply(conversation: ConversationId, call: HumanReplyCall): Promise<void> {
+    const parts = checkParts("", call, this.settings);
+    const author = call.author === undefined ? {} : { author: checkId("author", call.author, this.settings) };
+    const metadata =
+      call.metadata === undefined
+        ? {}
+        : { metadata: checkObject("metadata", call.metadata, this.settings.maxAddressBytes) };
+    const { upTo } = call;
+    if (upTo !== undefined && typeof upTo !== "string" && (!Number.isInteger(upTo) || upTo < 0))
+      throw new LullError("invalid-argument", "upTo must be a message id or a version.", {
+        details: { field: "upTo" },
+      });
+    await this.#operate(
+      conversation,
+      call,
+      (id, _by, log, answered) => {
+        const version = typeof upTo === "string" ? versionIn(log, upTo, answered) : (upTo ?? null);
+        return { type: "humanReply", id, upTo: version, parts, ...author, ...metadata, log };
+      },
+      true,
+    );
+  }
+
+  /** Ends a hand-off. `backlog`: answer what waited (default), or keep it as context. */
+  async resume(conversation: ConversationId, call: OperatorCall & { backlog?: Backlog } = {}): Promise<void> {
+    const backlog = checkBacklog(call.backlog);
+    await this.#operate(conversation, call, (id, by) => ({ type: "resume", id, backlog, ...by }));
+  }
+
+  /** Drops everything unanswered, ends the attempt and any hand-off; later prompts start after it. */
+  async reset(conversation: ConversationId, call: OperatorCall = {}): Promise<void> {
+    await this.#operate(conversation, call, (id, by) => ({ type: "reset", id, forget: true, ...by }));
+  }
+
+  /** Brings back what was parked, or else what was last ended without an answer. */
+  async retry(conversation: ConversationId, call: OperatorCall = {}): Promise<{ revived: number }> {
+    const result = await this.#operate(conversation, call, (id, by) => ({ type: "retry", id, ...by }));
+    const outcome = result.outcomes[0] as Outcomes["retry"] | undefined;
+    return { revived: outcome?.is === "revived" ? outcome.count : 0 };
+  }
+
+  /** Removes everything about a conversation. Resolves to false when there was nothing. */
+  async erase(conversation: ConversationId): Promise<boolean> {
+    const id = this.#conversation(conversation);
+    const existed = await this.store.erase(id);
+    this.#engine.cells.forget(id);
+    return existed;
+  }
+
+  // --- looking
+
+  async get(conversation: ConversationId): Promise<ConversationView | null> {
+    const id = this.#conversation(conversation);
+    const { record } = await this.store.load(id);
+    return record === null ? null : viewOf(record, this.#engine.limitsOf(id));
+  }
+
+  async log(conversation: ConversationId, page: LogPage = {}): Promise<LogEntry[]> {
+    return (await this.store.log(this.#conversation(conversation), page)).entries;
+  }
+
+  async list(
+    page: ListPage = {},
+    filter: ListFilter = {},
+  ): Promise<{ conversations: ConversationView[]; next: ConversationId | null }> {
+    const { conversations, next } = await this.store.list(page, filter);
+    return { conversations: conversations.map((record) => viewOf(record, this.#engine.limitsOf(record.id))), next };
+  }
+
+  async stats(): Promise<Stats & { working: number }> {
+    return { ...(await this.store.stats()), working: this.working };
+  }
+
+  /** Plain sentences: what happened lately, and how things stand. `entries`: how far back, default 100. */
+  async explain(conversation: ConversationId, options: { entries?: number } = {}): Promise<string[]> {
+    const id = this.#conversation(conversation);
+    const { record, nowMs } = await this.store.load(id);
+    if (record === null) return explain(null, [], nowMs, null);
+    const { entries } = await this.store.log(id, { before: record.seq + 1, limit: options.entries ?? 100 });
+    return explain(record, entries, nowMs, wakeAt(record, this.#engine.limitsOf(id)));
+  }
+
+  /** Calls `listener` with every event of this process. Returns what ends it. */
+  on(listener: (event: LullEvent) => void): () => void {
+    return this.#engine.on(listener);
+  }
+
+  /**
+   * A conversation's events after the log entry `after` (default: from now on), for ever or until `signal` aborts:
+   * nothing lost, nothing doubled, whichever process wrote. Live-only events (no `seq`) come as they happen here.
+   */
+  async *events(
+    conversation: ConversationId,
+    options: { after?: number; signal?: AbortSignal } = {},
+  ): AsyncGenerator<LullEvent> {
+    const id = this.#conversation(conversation);
+    const { signal } = options;
+    const live: LullEvent[] = [];
+    const bell = { ring: new AbortController() };
+    const off = this.on((event) => {
+      if (event.conversation !== id) return;
+      if (event.seq === undefined && live.length < 1_000) live.push(event);
+      bell.ring.abort();
+    });
+    const end = () => bell.ring.abort();
+    signal?.addEventListener("abort", end);
+    try {
+      let after = options.after ?? (await this.store.load(id)).record?.seq ?? 0;
+      while (!signal?.aborted) {
+        bell.ring = new AbortController();
+        const page = await this.log(id, { from: after + 1, limit: 200 });
+        for (const entry of page) {
+          after = entry.seq;
+          yield eventOf(id, entry);
+        }
+        for (const event of live.splice(0)) yield event;
+        if (page.length === 0 && !signal?.aborted) await this.#clock.sleep(pollMs, bell.ring.signal);
+      }
+    } finally {
+      signal?.removeEventListener("abort", end);
+      off();
+    }
+  }
+
+  /** Waits for the reply that covers `version`, or for its end without one. Null when the time is up. Default 60 s. */
+  async reply(
+    conversation: ConversationId,
+    version: number,
+    options: { signal?: AbortSignal; timeoutMs?: number; fromSeq?: number } = {},
+  ): Promise<ReplyView | null> {
+    const stop = new AbortController();
+    const end = () => stop.abort();
+    options.signal?.addEventListener("abort", end);
+    const timer = new AbortController();
+    void this.#clock.sleep(options.timeoutMs ?? 60_000, timer.signal).then(end);
+    try {
+      const entries: LogEntry[] = [];
+      const after = Math.max(0, (options.fromSeq ?? 1) - 1);
+      for await (const { entry } of this.events(conversation, { after, signal: stop.signal })) {
+        if (entry === undefined) continue;
+        entries.push(entry);
+        const view = endOf(entry, version, entries);
+        if (view !== null) return view;
+      }
+      return null;
+    } finally {
+      timer.abort();
+      options.signal?.removeEventListener("abort", end);
+    }
+  }
+
+  /** Compares every timer with its record, and mends what differs. For operators after a restored backup. */
+  async repair(): Promise<{ repaired: ConversationId[] }> {
+    const repaired: ConversationId[] = [];
+    let after: ConversationId | undefined;
+    for (;;) {
+      const page = await this.store.repair({ limit: 1_000, ...(after === undefined ? {} : { after }) }, (record) =>
+        wakeAt(record, this.#engine.limitsOf(record.id)),
+      );
+      repaired.push(...page.repaired);
+      if (page.next === null) return { repaired };
+      after = page.next;
+    }
+  }
+
+  // --- shared
+
+  #conversation(id: ConversationId): ConversationId {
+    return checkId("conversation", id, this.settings);
+  }
+
+  #seen(key: string, value: unknown, nowMs: number): SeenKey {
+    return { key, value: value as Json, expiresAtMs: nowMs + this.settings.seenMs };
+  }
+
+  #do(conversation: ConversationId, events: Operation["events"], seen?: Operation["seen"]): Promise<Performed> {
+    return this.#engine.perform(this.#conversation(conversation), { events, patienceMs, ...(seen && { seen }) });
+  }
+
+  /** Operator events have ids: done once, however often they are asked for. */
+  #operate(
+    conversation: ConversationId,
+    call: OperatorCall,
+    event: (id: string, by: { by?: string }, log: readonly LogEntry[], answered: number) => ProtocolEvent,
+    needsLog = false,
+  ): Promise<Performed> {
+    const id = call.id === undefined ? this.#clock.id() : checkId("id", call.id, this.settings);
+    const by = call.by === undefined ? {} : { by: checkId("by", call.by, this.settings) };
+    return this.#engine.perform(this.#conversation(conversation), {
+      events: (record, log) => [event(id, by, log, record.answered)],
+      seen: ([outcome], nowMs) =>
+        outcome === undefined || outcome.is === "nothing" ? [] : [this.#seen(`o:${id}`, null, nowMs)],
+      needsLog,
+      patienceMs,
+    });
+  }
+
+  /** When a full conversation is worth another try: after its attempt, or its window. */
+  #retryAfter({ record }: Performed): number {
+    const at = record === null ? null : wakeAt(record, this.settings.limits);
+    return Math.max(1_000, (at ?? 0) - this.#engine.time.now());
+  }
+
+  #idOf(conversation: ConversationId, message: Checked): string {
+    if (message.id !== undefined) return message.id;
+    return message.sentAtMs === undefined ? this.#clock.id() : digest(`${conversation}\0${digestOf(message)}`);
+  }
+
+  /** Forgets expired ids, and logs older than `history.keepMs`. */
+  async #keepUp(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await this.#clock.sleep(upkeepMs * (0.5 + this.#clock.random()), stop);
+      if (stop.aborted) return;
+      const nowMs = this.#engine.time.now();
+      const { keepMs } = this.settings;
+      const old = keepMs === null ? {} : { logBeforeMs: nowMs - keepMs };
+      try {
+        await this.store.prune({ seenBeforeMs: nowMs, keepFrom, ...old });
+      } catch (error) {
+        this.#logger.warn({ error: String(error) }, "upkeep failed; trying again later");
+      }
+    }
+  }
+}
+
+// ---------------------------------------------------------------------------------------------
+
+/** What the first arrival of a message was answered. */
+interface First {
+  version: number;
+  seq: number;
+  startAtMs: number | null;
+  quietAtMs: number | null;
+}
+
+function first(outcome: Outcomes[keyof Outcomes]): First {
+  if ("seq" in outcome && "version" in outcome) {
+    const { version, seq, startAtMs, quietAtMs } = outcome;
+    return { version, seq, startAtMs, quietAtMs };
+  }
+  return { version: versionOf(outcome), seq: 0, startAtMs: null, quietAtMs: null };
+}
+
+function versionOf(outcome: Outcomes[keyof Outcomes]): number {
+  return "version" in outcome && typeof outcome.version === "number" ? outcome.version : 0;
+}
+
+/** A message's version, if it is still unanswered; else nothing new is settled. */
+function versionIn(log: readonly LogEntry[], id: string, answered: number): number {
+  const entry = log.find((candidate) => candidate.kind === "message" && candidate.id === id);
+  return entry?.kind === "message" ? entry.version : answered;
+}
+
+function checkBacklog(value: unknown): Backlog {
+  if (value === undefined) return "answer";
+  if (value !== "answer" && value !== "context")
+    throw new LullError("invalid-argument", "backlog must be answer or context.", { details: { field: "backlog" } });
+  return value;
+}
+
+function endOf(entry: LogEntry, version: number, log: readonly LogEntry[]): ReplyView | null {
+  if (entry.kind !== "closed" && entry.kind !== "settled") return null;
+  if (entry.outcome === "withdrawn" || version <= entry.from || version > entry.to) return null;
+  const covers = inputsOf(log, entry.from, entry.to).map(({ id }) => id);
+  const base = { outcome: entry.outcome, from: entry.from, to: entry.to, covers };
+  if (entry.kind === "settled") return { ...base, replyId: null, parts: [], overtaken: false };
+  const parts = log.flatMap((other): Part[] => {
+    if (other.kind === "reply" && other.replyId === entry.replyId) return other.parts;
+    return other.kind === "part" && other.replyId === entry.replyId ? [other.part] : [];
+  });
+  const overtaken = log.some((other) => other.kind === "reply" && other.replyId === entry.replyId && other.overtaken);
+  return { ...base, replyId: entry.replyId, parts, overtaken };
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
