@@ -64,6 +64,17 @@ describe("events of a conversation", () => {
     });
   });
 
+  test("after an erasure begin anew", async () => {
+    const { request } = await testApp({ respond: null });
+    const message = (id: string) => request("POST", "/v1/messages", { conversation: "c", id, text: id });
+    for (const id of ["a", "b", "c"]) await message(id);
+    await request("DELETE", "/v1/conversations/c");
+    await message("d");
+    const response = await request("GET", "/v1/conversations/c/events", undefined, { "last-event-id": "3" });
+    const events = await read(response, (seen) => numbered(seen).length > 0);
+    expect(numbered(events)).toEqual([1]);
+  });
+
   test("the header wins over the query, as for a browser that reconnects", async () => {
     const { request } = await testApp({ respond: null });
     for (const id of ["a", "b", "c"]) await request("POST", "/v1/messages", { conversation: "c", id, text: id });

@@ -62,10 +62,10 @@ export function eventRoutes(deps: Deps): Hono<Env> {
       throw invalid("last-event-id", "Last-Event-ID must be the seq of an event.");
     const id = idOf(c);
     // The header wins: a browser that reconnects sends it along with the original address.
-    const after =
-      (header === undefined ? query.whole("after", 0, Number.MAX_SAFE_INTEGER) : Number(header)) ??
-      (await lull.get(id))?.seq ??
-      0;
+    const asked = header === undefined ? query.whole("after", 0, Number.MAX_SAFE_INTEGER) : Number(header);
+    const seq = (await lull.get(id))?.seq ?? 0;
+    // A place beyond the log belongs to a conversation that was erased; what is there now is all new.
+    const after = asked === undefined ? seq : asked > seq ? 0 : asked;
     return stream(c.req.raw, (signal) => resumed(lull.events(id, { after, signal }), after));
   });
 
