@@ -39,7 +39,9 @@ const answers = {
     id: z.string(),
     version: z.int(),
     duplicate: z.boolean(),
-    status: z.string().meta({ description: "How the turn ended: delivered, silent, parked, …" }),
+    status: z
+      .enum(["delivered", "cut", "failed", "cancelled", "removed", "silent", "human", "dropped", "context", "parked"])
+      .meta({ description: "How the turn ended; `delivered` is the usual one" }),
     replyId: z.string().nullable(),
     covers: z.array(z.string()).meta({ description: "Ids of the messages this reply answers" }),
     parts: z.array(z.unknown()),

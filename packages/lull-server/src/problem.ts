@@ -90,6 +90,8 @@ const statuses: Record<LullErrorCode, number> = {
   superseded: 409,
   lost: 409,
   "timed-out": 503,
+  "handed-off": 409,
+  reset: 409,
   busy: 503,
   "empty-answer": 500,
   "effect-too-large": 413,

@@ -114,6 +114,10 @@ export function createSchemas(config: Config) {
     quietMs: duration(longest).optional().meta({ description: "This message's own quiet target; 0 = answer now" }),
     incomplete: z.boolean().optional().meta({ description: "More of it is on the way; complete it with PATCH" }),
   };
+  const sentAt = z.iso
+    .datetime({ offset: true })
+    .refine(isInstant, "must be an RFC 3339 time, not before 1970")
+    .optional();
   const call = {
     id: id.optional().meta({ description: "Makes the call repeatable" }),
     by: label.optional().meta({ description: "Who does it, for the log" }),
@@ -125,11 +129,7 @@ export function createSchemas(config: Config) {
       id: id.optional().meta({ description: "The platform's id: the same message sent twice is one message" }),
       ...content,
       ...input,
-      sentAt: z.iso
-        .datetime({ offset: true })
-        .refine(isInstant, "must be an RFC 3339 time, not before 1970")
-        .optional()
-        .meta({ description: "The platform's own time of the message" }),
+      sentAt: sentAt.meta({ description: "The platform's own time of the message" }),
       replyTo: id.optional().meta({ description: "Id of the message this one answers" }),
       address: small("Where and how to reply; handed to the channel as it is").optional(),
     })
@@ -139,7 +139,12 @@ export function createSchemas(config: Config) {
     message,
     messages: z.array(message).min(1).max(maxBatch),
     edit: z
-      .strictObject({ id: id.optional().meta({ description: "The platform's id of the edit" }), ...content, ...input })
+      .strictObject({
+        id: id.optional().meta({ description: "The platform's id of the edit" }),
+        ...content,
+        ...input,
+        sentAt: sentAt.meta({ description: "The platform's own time of the edit" }),
+      })
       .superRefine(oneContent),
     retraction: z.strictObject({ id: call.id }),
     typing: z.strictObject({ on: z.boolean().optional(), forMs: duration(86_400_000).optional() }),

@@ -1,11 +1,15 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ConfigError, loadConfig } from "../src/config.ts";
 import { settings, variableOf } from "../src/settings.ts";
 
-const folder = () => mkdtemp(join(tmpdir(), "lull-config-"));
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "lull-config-"));
+  onTestFinished(() => rm(path, { recursive: true }));
+  return path;
+}
 async function refused(sources: Parameters<typeof loadConfig>[0]): Promise<string> {
   const error = await loadConfig(sources).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(ConfigError);

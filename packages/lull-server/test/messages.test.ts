@@ -145,11 +145,15 @@ describe("edits, retractions, operators", () => {
     expect(respond.mock.calls.map(([turn]) => turn.text)).toEqual(["hello"]);
   });
 
-  test("an edit of an unknown message is 404", async () => {
-    const { request } = await testApp();
-    const response = await request("PATCH", "/v1/conversations/c/messages/none", { text: "x" });
-    expect(response.status).toBe(404);
-    expect(await json(response)).toMatchObject({ code: "not-found" });
+  test("an edit that arrives before its message is the message", async () => {
+    const { request, lull } = await testApp({ respond: null });
+    const early = await request("PATCH", "/v1/conversations/c/messages/m1", { id: "e1", text: "hello" });
+    expect(await json(early)).toMatchObject({ message: "m1", status: "accepted", version: 1 });
+    const again = await request("PATCH", "/v1/conversations/c/messages/m1", { id: "e1", text: "hello" });
+    expect(await json(again)).toMatchObject({ status: expect.stringMatching(/^(duplicate|unchanged)$/) });
+    const late = await request("POST", "/v1/messages", { conversation: "c", id: "m1", text: "helo" });
+    expect(await json(late)).toMatchObject({ duplicate: true, version: 1 });
+    expect((await lull.get("c"))?.version).toBe(1);
   });
 
   test("a hand-off holds the bot, a human answers, the bot resumes", async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, stat } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,7 +9,11 @@ import { silent } from "../src/log.ts";
 import { createServer } from "../src/server.ts";
 import { placeOf } from "../src/store.ts";
 
-const folder = () => mkdtemp(join(tmpdir(), "lull-server-"));
+async function folder(): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), "lull-server-"));
+  onTestFinished(() => rm(path, { recursive: true, force: true }));
+  return path;
+}
 
 async function serve(flags: Record<string, string>) {
   const { config } = await loadConfig({
@@ -41,7 +45,7 @@ describe("a server", () => {
   });
 
   test("ends streams and waits at once when it stops, and takes nothing more", async () => {
-    const server = await serve({ quietMs: "60000", maxWaitMs: "60000" });
+    const server = await serve({ quietMs: "60000", startMs: "60000", maxWaitMs: "60000" });
     const stream = await fetch(`${server.url}/v1/conversations/c/events`);
     const waiting = post(`${server.url}/v1/messages?wait=60`, { conversation: "c", text: "hi" });
     await vi.waitFor(async () => expect(await server.lull.get("c")).not.toBeNull());
