@@ -8,15 +8,15 @@ import { secretFault } from "../src/webhook.ts";
 describe("lull demo", () => {
   test("the lock answers again and again, lull once per turn", async () => {
     const lines: string[] = [];
-    const result = await runDemo({ write: (line) => lines.push(line), columns: 88, colour: false, speed: 5 });
+    const result = await runDemo({ write: (line) => lines.push(line), columns: 80, colour: false, speed: 5 });
     expect(result.lock.answers).toBe(6);
     expect(result.lock.outOfDate).toBeGreaterThanOrEqual(3);
     expect(result.lull).toMatchObject({ answers: 2, outOfDate: 0 });
     expect(result.lull.aborted).toBeGreaterThanOrEqual(1);
     const text = lines.join("\n");
-    expect(text).toContain("Order #1243 will be with you tomorrow.");
+    expect(text).toContain("Order #1243 comes tomorrow.");
     expect(text).not.toContain("\x1b");
-    for (const line of lines) expect(line.length).toBeLessThanOrEqual(100);
+    for (const line of lines) expect(line.length).toBeLessThanOrEqual(80);
   }, 15_000);
 });
 

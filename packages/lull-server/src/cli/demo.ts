@@ -26,9 +26,9 @@ const quiet = { startMs: 2_000, quietMs: 3_000, maxWaitMs: 15_000 };
 function model(texts: readonly string[]): string {
   const all = texts.join("\n");
   if (/thank|great/.test(texts.at(-1) ?? "")) return "You're welcome!";
-  if (all.includes("#1243")) return "Order #1243 will be with you tomorrow.";
-  if (all.includes("#1234")) return "Order #1234? It was delivered in May.";
-  if (all.includes("late")) return "I'm sorry! What is your order number?";
+  if (all.includes("#1243")) return "Order #1243 comes tomorrow.";
+  if (all.includes("#1234")) return "Order #1234? Delivered in May.";
+  if (all.includes("late")) return "Sorry! What's the order number?";
   return "Hello! How can I help?";
 }
 
@@ -65,7 +65,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
     const isOld = said.length > covered;
     result.lock.answers += 1;
     if (isOld) result.lock.outOfDate += 1;
-    table.left(isOld ? `${colours.red(text)} ${colours.dim("(out of date)")}` : text);
+    table.left(isOld ? colours.red(`✗ ${text}`) : text);
   });
 
   const lull = new Lull({
@@ -84,7 +84,7 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   lull.on((event) => {
     if (event.type === "attempt.superseded") {
       result.lull.aborted += 1;
-      table.right(colours.dim("· wrote more: throws its answer away"));
+      table.right(colours.dim("· wrote more: drops its answer"));
     } else if (event.entry?.kind === "attempt") {
       const count = event.entry.to - event.entry.from;
       table.right(colours.dim(`· thinks about ${count === 1 ? "1 message" : `${count} messages`}`));
@@ -143,7 +143,7 @@ class Table {
   constructor(options: DemoOptions, colours: Paint) {
     this.#options = options;
     this.#paint = colours;
-    this.#narrow = options.columns < 72;
+    this.#narrow = options.columns < 80;
     this.#width = Math.min(44, Math.floor((options.columns - 12) / 2));
   }
 
@@ -182,10 +182,10 @@ class Table {
     const count = (number: number, word: string) => `${number} ${word}${number === 1 ? "" : "s"}`;
     this.#options.write("");
     this.#options.write(
-      `${bold("lock")}  ${count(lock.answers, "answer")}, ${lock.outOfDate} of them out of date when they were sent`,
+      `${bold("lock")}  ${count(lock.answers, "answer")}, ${lock.outOfDate} of them (✗) out of date when they were sent`,
     );
     this.#options.write(
-      `${bold("lull")}  ${count(lull.answers, "answer")}, ${lull.outOfDate} of them out of date; ${count(lull.aborted, "model call")} cut short because the person wrote on`,
+      `${bold("lull")}  ${count(lull.answers, "answer")}, ${lull.outOfDate} of them out of date; ${count(lull.aborted, "model call")} cut short`,
     );
     this.#options.write("");
     this.#options.write("Your turn: lull serve, then open the page it names.");
