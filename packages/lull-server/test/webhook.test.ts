@@ -1,43 +1,13 @@
-import http from "node:http";
-import type { AddressInfo } from "node:net";
 import type { Delivery, Turn } from "lull";
 import { Webhook } from "standardwebhooks";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ConfigError, loadConfig } from "../src/config.ts";
 import { createChannel } from "../src/deliver/index.ts";
 import { retryAfterMs } from "../src/http.ts";
 import { silent } from "../src/log.ts";
 import { createRespond } from "../src/respond/index.ts";
 import { createTokens, newSecret, secretFault } from "../src/webhook.ts";
-
-interface Seen {
-  headers: http.IncomingHttpHeaders;
-  text: string;
-}
-
-/** A receiver on this machine; `answer` decides what it does with each request. */
-async function receiver(answer: (request: Seen, response: http.ServerResponse, count: number) => void) {
-  const seen: Seen[] = [];
-  const closed: number[] = [];
-  const server = http.createServer((request, response) => {
-    let text = "";
-    request.on("data", (chunk) => {
-      text += chunk;
-    });
-    request.on("end", () => {
-      const one = { headers: request.headers, text };
-      seen.push(one);
-      response.on("close", () => closed.push(seen.indexOf(one)));
-      answer(one, response, seen.length);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, seen, closed };
-}
+import { receiver } from "./support/receiver.ts";
 
 async function configOf(flags: Record<string, string>) {
   return (await loadConfig({ env: {}, cwd: import.meta.dirname, flags })).config;
@@ -217,7 +187,7 @@ describe("answering by webhook", () => {
   });
 
   test("the request is closed when the turn is superseded", async () => {
-    const { url, seen, closed } = await receiver(() => {});
+    const { url, seen, cut } = await receiver(() => {});
     const respond = createRespond(await configOf({ respond: url }));
     const abort = new AbortController();
     const result = Promise.resolve(respond?.(turn(abort.signal)));
@@ -225,7 +195,7 @@ describe("answering by webhook", () => {
     while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     abort.abort();
     await failed;
-    while (closed.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (cut.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
   test("tokens are bound to conversation and fence, and equal among processes with one secret", () => {
