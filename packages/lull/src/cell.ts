@@ -8,7 +8,7 @@
 import { LullError } from "./errors.ts";
 import type { ConversationId, ConversationRecord, Json, Limits, LogEntry, Outcomes, ProtocolEvent } from "./model.ts";
 import { blank } from "./model.ts";
-import type { Clock, SeenKey, Store } from "./ports.ts";
+import type { Clock, Duplicate, SeenKey, Store } from "./ports.ts";
 import { apply } from "./protocol.ts";
 import { tailFrom, wakeAt } from "./window.ts";
 
@@ -18,7 +18,10 @@ export type Outcome = Outcomes[keyof Outcomes];
 export interface Operation {
   /** The transitions, in order. `log` is the tail, when asked for. Called again after a conflict. */
   events(record: ConversationRecord, log: readonly LogEntry[], nowMs: number): ProtocolEvent[];
-  /** Keys that must be new, with what a repetition is to be answered. */
+  /**
+   * Keys that must be new, with what a repetition is to be answered. Remembered only when the operation writes
+   * something; otherwise merely asked about, so that a repetition is told even where a first time would be refused.
+   */
   seen?(outcomes: Outcome[], nowMs: number): SeenKey[];
   /** Deciding needs the log's tail (edits, retractions, human replies). */
   needsLog?: boolean;
@@ -94,8 +97,8 @@ export interface Cells {
   load(id: ConversationId): Promise<{ record: ConversationRecord | null; log: LogEntry[] }>;
   /** The record may have changed in a way this process cannot see (an erasure). */
   forget(id: ConversationId): void;
-  /** Nothing is repeated any more: what waits for a store that is away is rejected. */
-  close(): void;
+  /** What waits for a store that is away is not repeated any more, but rejected. */
+  giveUp(): void;
 }
 
 export function cells(
@@ -106,7 +109,8 @@ export function cells(
   onWrite: OnWrite,
 ): Cells {
   const lanes = new Map<ConversationId, Lane>();
-  let closed = false;
+  /** Operations of an older one were given up. */
+  let generation = 0;
 
   function laneOf(id: ConversationId): Lane {
     const lane = lanes.get(id) ?? { record: undefined, queue: [], running: false };
@@ -155,6 +159,7 @@ export function cells(
   /** Performs operations in one exchange, whatever it takes. */
   async function together(id: ConversationId, lane: Lane, batch: Waiting[]): Promise<void> {
     const began = clock.monotonic();
+    const mine = generation;
     let failures = 0;
     try {
       const limits = limitsOf(id);
@@ -167,7 +172,7 @@ export function cells(
         try {
           left = await once(id, lane, left, limits, wants);
         } catch (error) {
-          if (closed || (LullError.isInstance(error) && !error.retryable)) throw error;
+          if (mine !== generation || (LullError.isInstance(error) && !error.retryable)) throw error;
           lane.record = undefined;
           failures += 1;
           left = left.filter((waiting) => !expired(waiting, began, error));
@@ -202,40 +207,83 @@ export function cells(
     const before = lane.record ?? null;
     const start = before ?? blank(id, nowMs);
     let record = start;
-    const results = batch.map(({ operation }): Result => {
-      const mine: Result = { outcomes: [], entries: [], seen: [] };
-      for (const event of operation.events(record, log, nowMs)) {
-        const step = apply(record, event, nowMs, limits);
-        record = step.next ?? record;
-        mine.outcomes.push(step.outcome);
-        mine.entries.push(...step.entries);
+    const keys = new Set<string>();
+    const sharing: { waiting: Waiting; result: Result }[] = [];
+    const asking: { waiting: Waiting; result: Result }[] = [];
+    /** Judged by the store once this exchange is done. */
+    const later: Waiting[] = [];
+    for (const waiting of batch) {
+      const result: Result = { outcomes: [], entries: [], seen: [] };
+      let after = record;
+      for (const event of waiting.operation.events(after, log, nowMs)) {
+        const step = apply(after, event, nowMs, limits);
+        after = step.next ?? after;
+        result.outcomes.push(step.outcome);
+        result.entries.push(...step.entries);
       }
-      mine.seen = operation.seen?.(mine.outcomes, nowMs) ?? [];
-      return mine;
-    });
-    const finish = (stored: ConversationRecord | null, tail: LogEntry[]): Waiting[] => {
-      batch.forEach(({ resolve }, at) => {
-        const { outcomes = [], entries = [] } = results[at] ?? {};
-        resolve({ outcomes, entries, record: stored, log: tail, duplicate: null });
+      result.seen = waiting.operation.seen?.(result.outcomes, nowMs) ?? [];
+      if (after === record && result.seen.length > 0) asking.push({ waiting, result });
+      // The same message twice in one moment: the second is a duplicate of the first.
+      else if (result.seen.some(({ key }) => keys.has(key))) later.push(waiting);
+      else {
+        for (const { key } of result.seen) keys.add(key);
+        sharing.push({ waiting, result });
+        record = after;
+      }
+    }
+    const finish = (those: typeof sharing, stored: ConversationRecord | null, tail: LogEntry[]): Waiting[] => {
+      for (const { waiting, result } of those)
+        waiting.resolve({
+          outcomes: result.outcomes,
+          entries: result.entries,
+          record: stored,
+          log: tail,
+          duplicate: null,
+        });
+      return later;
+    };
+    /** Resolves those whose keys were seen before; the others are left. */
+    const withoutRepeated = (those: typeof sharing, answer: Duplicate): typeof sharing => {
+      const values = new Map(answer.seen.map(({ key, value }) => [key, value]));
+      return those.filter(({ waiting, result }) => {
+        const mine = result.seen.filter(({ key }) => values.has(key));
+        if (mine.length === 0) return true;
+        const duplicate = mine.map(({ key }) => ({ key, value: values.get(key) ?? null }));
+        waiting.resolve({ outcomes: [], entries: [], record: answer.record, log, duplicate });
+        return false;
       });
-      return [];
     };
     if (record === start) {
-      if (certain) return finish(before, wantsLog ? (await readWithTail(id, before)).log : log);
-      // From a cached record only writes: an outcome that writes nothing needs one read for this call.
-      lane.record = undefined;
-      return batch;
+      if (!certain) {
+        // From a cached record only writes: an outcome that writes nothing needs one read for this call.
+        lane.record = undefined;
+        return batch;
+      }
+      let fresh = asking;
+      if (asking.length > 0 && before !== null) {
+        // No revision is called so, hence nothing can be written: the store tells duplicates before conflicts.
+        const expected = clock.id();
+        const next = { ...before, revision: clock.id() };
+        const seen = asking.flatMap(({ result }) => result.seen);
+        const answer = await store.exchange({ id, next, expected, wakeAtMs: null, seen, nowMs });
+        time.observe(answer.nowMs);
+        if (answer.kind === "skewed") return batch;
+        if (answer.kind === "duplicate") fresh = withoutRepeated(asking, answer);
+      }
+      const tail = wantsLog ? (await readWithTail(id, before)).log : log;
+      return finish([...sharing, ...fresh], before, tail);
     }
+    later.push(...asking.map(({ waiting }) => waiting));
 
     const next = { ...record, revision: clock.id() };
     const wakeAtMs = wakeAt(next, limits);
-    const append = results.flatMap(({ entries }) => entries);
-    const seen = results.flatMap((result) => result.seen);
+    const append = sharing.flatMap(({ result }) => result.entries);
+    const seen = sharing.flatMap(({ result }) => result.seen);
     const logFrom = Math.min(before === null ? 1 : tailFrom(before), tailFrom(next));
     const stored = (tail: LogEntry[]): Waiting[] => {
       lane.record = next;
       onWrite(id, next, append, wakeAtMs);
-      return finish(next, tail);
+      return finish(sharing, next, tail);
     };
     const expected = before?.revision ?? null;
     const write = { id, next, expected, wakeAtMs, append, seen, nowMs, ...(wantsLog ? { logFrom } : {}) };
@@ -260,17 +308,9 @@ export function cells(
         return batch;
       case "skewed":
         return batch;
-      case "duplicate": {
+      case "duplicate":
         lane.record = answer.record;
-        const values = new Map(answer.seen.map(({ key, value }) => [key, value]));
-        return batch.filter(({ resolve }, at) => {
-          const mine = results[at]?.seen.filter(({ key }) => values.has(key)) ?? [];
-          if (mine.length === 0) return true;
-          const duplicate = mine.map(({ key }) => ({ key, value: values.get(key) ?? null }));
-          resolve({ outcomes: [], entries: [], record: answer.record, log, duplicate });
-          return false;
-        });
-      }
+        return [...withoutRepeated(sharing, answer).map(({ waiting }) => waiting), ...later];
     }
   }
 
@@ -298,8 +338,8 @@ export function cells(
       const lane = lanes.get(id);
       return readWithTail(id, lane?.record);
     },
-    close() {
-      closed = true;
+    giveUp() {
+      generation += 1;
     },
     forget(id) {
       const lane = lanes.get(id);

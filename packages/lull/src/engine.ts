@@ -9,6 +9,7 @@ import { type Cells, cells, type Operation, type Performed, type StoreTime, stor
 import { channelsOf, choose, messageOf, tryPart, whenInDoubt } from "./delivery.ts";
 import { LullError } from "./errors.ts";
 import { eventOf, type LullEvent } from "./events.ts";
+import { checkObject, checkParts } from "./intake.ts";
 import type {
   ConversationId,
   ConversationRecord,
@@ -24,8 +25,8 @@ import type {
 } from "./model.ts";
 import type { Logger, LullOptions, Settings } from "./options.ts";
 import type { Channel, Clock, Delivery } from "./ports.ts";
-import { type Answer, abortReason, type PartLike, partOf, type Respond, type Turn, turnOf } from "./turn.ts";
-import { inputsOf } from "./window.ts";
+import { type Answer, abortReason, isBlank, type PartLike, type Respond, type Turn, turnOf } from "./turn.ts";
+import { inputsOf, quietAt } from "./window.ts";
 import { decide, type Exchange, type Grasp, idle, isIdle, step, type Worker, type WorkerEvent } from "./worker.ts";
 
 /** How long a claim waits for a store that does not answer; the due index brings the conversation back. */
@@ -45,6 +46,8 @@ export interface Engine {
   pause(on: boolean): void;
   readonly paused: boolean;
   runDue(untilMs: number): Promise<{ nextAtMs: number | null }>;
+  /** The conversation was erased: whoever works on it lets go. */
+  forget(id: ConversationId): void;
   /** Conversations this process works on now. */
   working(): number;
 }
@@ -53,8 +56,10 @@ export interface Engine {
 interface Attempt {
   grasp: Grasp;
   stop: AbortController;
+  /** Ends its deadline. */
+  over: AbortController;
   /** Side effects that wait for the quiet target: the deadline waits too. */
-  holding: number;
+  holds: Set<{ untilMs: number; stop: AbortController }>;
   effects: number;
   /** Parts said: after one, returning nothing is a legal end. */
   said: number;
@@ -76,7 +81,7 @@ interface Run {
   log: Map<Seq, LogEntry>;
   said: Said[];
   wait: { untilMs: number; stop: AbortController } | null;
-  beating: number | null;
+  beat: { fence: number; stop: AbortController } | null;
   typing: { channel: Channel; address: ConversationRecord["address"] } | null;
   pumping: boolean;
 }
@@ -124,9 +129,16 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     const run = runs.get(id);
     if (run !== undefined) {
       for (const entry of entries) run.log.set(entry.seq, entry);
-      dispatch(run, { type: "noticed", record });
+      noticed(run, record);
     }
     if (active) local.set(id, wakeAtMs);
+  }
+
+  /** The record has changed: the worker sees it, and so does what waits for a quiet that came sooner. */
+  function noticed(run: Run, record: ConversationRecord | null): void {
+    dispatch(run, { type: "noticed", record });
+    const quiet = record?.window ? quietAt(record.window, run.worker.limits) : 0;
+    for (const hold of run.attempt?.holds ?? []) if (quiet < hold.untilMs) hold.stop.abort();
   }
 
   // --- waking
@@ -139,11 +151,16 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       waiting.add(id);
       return;
     }
-    const worker = idle(limitsOf(id), settings.whenBusyOf(id) === "steer");
-    const base = { attempt: null, wait: null, beating: null, typing: null, pumping: false };
-    const fresh: Run = { id, worker, log: new Map(), said: [], ...base };
-    runs.set(id, fresh);
-    dispatch(fresh, { type: "wake" });
+    try {
+      const worker = idle(limitsOf(id), settings.whenBusyOf(id) === "steer");
+      const base = { attempt: null, wait: null, beat: null, typing: null, pumping: false };
+      const fresh: Run = { id, worker, log: new Map(), said: [], ...base };
+      runs.set(id, fresh);
+      dispatch(fresh, { type: "wake" });
+    } catch (error) {
+      // An author's function (debounce, whenBusy): one conversation's trouble, not the scan's.
+      logger.error({ conversation: id, error: messageOf(error) }, "an option's function threw");
+    }
   }
 
   /** Takes in an event and performs what follows from it. */
@@ -179,6 +196,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     if (run.typing !== null) showTyping(run, false);
     run.wait?.stop.abort();
     run.wait = null;
+    run.attempt?.over.abort();
+    if ((run.attempt?.effects ?? 0) === 0) run.beat?.stop.abort();
   }
 
   function retire(run: Run): void {
@@ -207,11 +226,12 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
 
   async function exchange(run: Run, command: Exchange): Promise<void> {
     const claimId = clock.id();
-    const event = eventFor(run, command, claimId);
     const claiming = command.do === "claim";
     try {
+      const event = eventFor(run, command, claimId);
+      const fallback = fallbackFor(run);
       const result = await writes.perform(run.id, {
-        events: () => [event],
+        events: (record) => [mayPark(event) ? { ...event, fallback: fallback(event, record) } : event],
         wantsLog: claiming,
         ...(claiming ? { patienceMs: claimPatienceMs } : {}),
       });
@@ -242,12 +262,12 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     const random = clock.random();
     switch (command.do) {
       case "claim":
-        return { type: "claim", owner, claimId, random, fallback: fallbackFor(run.id, "the process crashed") };
+        return { type: "claim", owner, claimId, random, seals: settings.whenBusyOf(run.id) === "queue" };
       case "discard":
         return { type: "discard", reason: command.reason, ...held };
       case "fail": {
         const { do: _, ...failure } = command;
-        return { type: "fail", ...failure, random, fallback: fallbackFor(run.id, command.error), ...held };
+        return { type: "fail", ...failure, random, ...held };
       }
       case "commit": {
         const { do: _, ...reply } = command;
@@ -267,46 +287,69 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     }
   }
 
-  function fallbackFor(id: ConversationId, error: string): Fallback | null {
-    const text = settings.fallbackOf(id, error);
-    return text === null ? null : { replyId: clock.id(), parts: [{ type: "text", text }] };
+  /** What to say should this be the span's last failure. The author is asked once, and only then. */
+  function fallbackFor(run: Run): (event: MayPark, record: ConversationRecord) => Fallback | null {
+    let made: Fallback | null | undefined;
+    return (event, record) => {
+      if (record.lease === null || record.failures + 1 < run.worker.limits.maxFailures) return null;
+      if (made !== undefined) return made;
+      let text: string | null = null;
+      try {
+        text = settings.fallbackOf(run.id, event.type === "fail" ? event.error : "the process crashed");
+      } catch (error) {
+        logger.error({ conversation: run.id, error: messageOf(error) }, "fallback() threw");
+      }
+      made = text === null ? null : { replyId: clock.id(), parts: [{ type: "text", text }] };
+      return made;
+    };
   }
 
   /** A write of the turn's own (once, seal, absorb): the worker sees the record it left. */
   async function sideExchange(run: Run, event: ProtocolEvent) {
-    const result = await writes.perform(run.id, { events: () => [event], wantsLog: event.type === "absorb" });
+    const result = await writes.perform(run.id, {
+      // What was erased meanwhile must not come back because an effect's result comes in late.
+      events: (record) => (record.revision === "" ? [] : [event]),
+      wantsLog: event.type === "absorb",
+    });
     for (const entry of [...result.log, ...result.entries]) run.log.set(entry.seq, entry);
     dispatch(run, { type: "noticed", record: result.record });
-    return { outcome: result.outcomes[0] as Outcomes[keyof Outcomes], log: result.log };
+    return { outcome: result.outcomes[0] ?? ({ is: "lost" } as Outcomes[keyof Outcomes]), log: result.log };
   }
 
   /** Keeps the lease, and the marks of effects that outlive it, alive. */
   async function beat(run: Run, grasp: Grasp): Promise<void> {
-    if (run.beating === grasp.fence) return;
-    run.beating = grasp.fence;
+    if (run.beat?.fence === grasp.fence) return;
     const { fence, claimId } = grasp;
+    const me = { fence, stop: new AbortController() };
+    run.beat = me;
     const attempt = () => (run.attempt?.grasp === grasp ? run.attempt : null);
     const mine = () => run.worker.lease?.fence === fence;
     const needed = () => mine() || ((attempt()?.effects ?? 0) > 0 && time.now() < grasp.deadlineMs);
     while (needed()) {
-      await clock.sleep(settings.renewMs);
+      await clock.sleep(settings.renewMs, me.stop.signal);
       if (!needed()) break;
-      const held = (attempt()?.holding ?? 0) > 0 || run.worker.model === "ended";
+      const held = isHeld(run, attempt()) || run.worker.model === "ended";
       const event: ProtocolEvent = { type: "renew", fence, claimId, held, deadlineMs: grasp.deadlineMs };
       try {
         const result = await writes.perform(run.id, { events: () => [event], patienceMs: settings.renewMs });
-        if (mine()) dispatch(run, { type: "noticed", record: result.record });
+        if (mine()) noticed(run, result.record);
       } catch (error) {
         logger.warn({ conversation: run.id, error: messageOf(error) }, "a renewal failed");
       }
     }
-    if (run.beating === fence) run.beating = null;
+    if (run.beat === me) run.beat = null;
+  }
+
+  /** Something waits for the quiet target: that is not the attempt's fault. */
+  function isHeld(run: Run, attempt: Attempt | null): boolean {
+    return attempt !== null && (attempt.holds.size > 0 || run.said.some(({ index }) => index === null));
   }
 
   async function refresh(run: Run): Promise<void> {
     try {
-      const { record } = await writes.load(run.id);
-      dispatch(run, { type: "noticed", record });
+      // In line with this process's own writes, so that it never shows an older record than they did.
+      const { record } = await writes.perform(run.id, { events: () => [], patienceMs: settings.renewMs });
+      noticed(run, record);
     } catch {
       // A hint is only a hint; the next renewal tells.
     }
@@ -321,7 +364,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   async function answer(run: Run): Promise<void> {
     const { lease: grasp, record } = run.worker;
     if (grasp === null || record === null || respond === undefined) return;
-    const attempt: Attempt = { grasp, stop: new AbortController(), holding: 0, effects: 0, said: 0 };
+    const [stop, over] = [new AbortController(), new AbortController()];
+    const attempt: Attempt = { grasp, stop, over, holds: new Set(), effects: 0, said: 0 };
     run.attempt = attempt;
     const current = () => run.attempt === attempt && run.worker.lease?.fence === grasp.fence;
     try {
@@ -333,7 +377,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       void deadline(run, attempt);
       showTyping(run, true);
       const turn = turnFor(run, attempt, record, tail);
-      const result = await partsOf(await call(respond, turn), turn, () => attempt.said > 0);
+      const result = await partsOf(await call(respond, turn), turn, settings, () => attempt.said > 0);
       if (current()) dispatch(run, { type: "answered", ...result });
     } catch (error) {
       if (!current()) return;
@@ -341,6 +385,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       const wish =
         typeof retryAfterMs === "number" && retryAfterMs >= 0 ? Math.min(Math.ceil(retryAfterMs), 86_400_000) : null;
       dispatch(run, { type: "threw", error: messageOf(error), ...(wish === null ? {} : { retryAfterMs: wish }) });
+    } finally {
+      attempt.over.abort();
     }
   }
 
@@ -348,10 +394,9 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   async function wholeTail(run: Run, record: ConversationRecord): Promise<LogEntry[]> {
     const from = record.window?.fromSeq ?? record.seq + 1;
     for (let tries = 0; ; tries += 1) {
-      const tail = tailOf(run);
       let complete = true;
       for (let seq = from; seq <= record.seq; seq += 1) complete &&= run.log.has(seq);
-      if (complete) return tail.filter((entry) => entry.seq <= record.seq);
+      if (complete) return tailOf(run).filter(({ seq }) => seq >= from && seq <= record.seq);
       if (tries === 3) throw new LullError("store-damaged", `The log of ${run.id} has a gap behind entry ${from}.`);
       await clock.sleep(100 * tries);
       for (const entry of (await writes.load(run.id)).log) run.log.set(entry.seq, entry);
@@ -363,9 +408,9 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     const running = () => run.attempt === attempt && run.worker.lease?.fence === attempt.grasp.fence;
     for (;;) {
       const left = attempt.grasp.deadlineMs - time.now();
-      if (left <= 0 && attempt.holding === 0) break;
-      await clock.sleep(Math.max(left, 50), attempt.stop.signal);
-      if (attempt.stop.signal.aborted || !running()) return;
+      if (left <= 0 && !isHeld(run, attempt)) break;
+      await clock.sleep(Math.max(left, 50), attempt.over.signal);
+      if (attempt.over.signal.aborted || !running()) return;
     }
     if (running()) dispatch(run, { type: "timed-out" });
   }
@@ -381,9 +426,11 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       now: () => time.now(),
       exchange: (event) => sideExchange(run, event) as never,
       async hold(untilMs) {
-        attempt.holding += 1;
-        await clock.sleep(Math.max(1, untilMs - time.now()), attempt.stop.signal);
-        attempt.holding -= 1;
+        const hold = { untilMs, stop: new AbortController() };
+        attempt.holds.add(hold);
+        const either = AbortSignal.any([attempt.stop.signal, hold.stop.signal]);
+        await clock.sleep(Math.max(1, untilMs - time.now()), either);
+        attempt.holds.delete(hold);
       },
       say: (part) =>
         new Promise((resolve, reject) => {
@@ -403,6 +450,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
           return await effect;
         } finally {
           attempt.effects -= 1;
+          if (run.worker.lease?.fence !== attempt.grasp.fence && attempt.effects === 0) run.beat?.stop.abort();
         }
       },
     });
@@ -410,6 +458,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
 
   function abort(run: Run, code: Parameters<typeof abortReason>[0]): void {
     run.attempt?.stop.abort(abortReason(code));
+    run.attempt?.over.abort();
     showTyping(run, false);
   }
 
@@ -476,6 +525,9 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       if (channel === undefined) {
         const error = `no channel is named as in the address; known: ${channels.map(({ name }) => name).join(", ")}`;
         receipt = { type: "sent", receipt: { state: "failed", error } };
+      } else if (time.now() >= (run.worker.record?.lease?.expiresAtMs ?? 0)) {
+        // This process stood still so long that others may have taken over: nothing visible any more.
+        receipt = { type: "sent", receipt: { state: "refused", error: "the lease ran out before the part was sent" } };
       } else if (part !== undefined) {
         const context = deliveryOf(run, outbox, index, tries);
         receipt = { type: "sent", receipt: await tryPart(channel, part, context, doubt, clock) };
@@ -563,7 +615,6 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     },
     start() {
       active = true;
-      stopping = false;
       scanning = new AbortController();
       void scan(scanning.signal);
     },
@@ -577,8 +628,9 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       for (const run of [...runs.values()]) dispatch(run, { type: "stop" });
       // A part on its way is waited for: its receipt is worth more than a quick exit.
       await idleWithin(Math.max(1_000, timeoutMs));
-      active = false;
-      writes.close();
+      active = stopping = false;
+      local.clear();
+      writes.giveUp();
     },
     pause(on) {
       paused = on;
@@ -590,26 +642,42 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     async runDue(untilMs) {
       const was = active;
       active = true;
-      let nextAtMs: number | null = null;
-      while (time.now() < untilMs) {
-        const due = await store.due(untilMs, 1_000);
-        time.observe(due.nowMs);
-        const now = time.now();
-        const ready = due.timers.filter(({ wakeAtMs, id }) => wakeAtMs <= now && !runs.has(id));
-        for (const { id } of ready) wake(id);
-        nextAtMs = due.timers.find(({ wakeAtMs }) => wakeAtMs > now)?.wakeAtMs ?? null;
-        if (runs.size > 0) await idleWithin(Math.min(untilMs - now, 250));
-        else if (ready.length === 0) {
-          if (nextAtMs === null || nextAtMs > untilMs) break;
-          await clock.sleep(Math.min(nextAtMs, untilMs) - now);
+      try {
+        while (respond !== undefined && !paused) {
+          const { timers, nowMs } = await store.due(untilMs, 1_000);
+          time.observe(nowMs);
+          if (time.now() >= untilMs) break;
+          for (const { id, wakeAtMs } of timers) if (wakeAtMs <= nowMs && !runs.has(id)) wake(id);
+          const next = timers.find(({ wakeAtMs }) => wakeAtMs > nowMs)?.wakeAtMs;
+          if (runs.size === 0 && next === undefined && timers.length === 0) break;
+          // What is due and yet cannot be done now (a damaged row) must not spin.
+          const leastMs = 50;
+          const leftMs = untilMs - time.now();
+          if (runs.size > 0) await idleWithin(Math.min(leftMs, 250));
+          if (runs.size === 0) await clock.sleep(Math.min(leftMs, Math.max(leastMs, (next ?? 0) - time.now())));
         }
+        const [earliest] = (await store.due(Number.MAX_SAFE_INTEGER, 1)).timers;
+        return { nextAtMs: earliest?.wakeAtMs ?? null };
+      } finally {
+        active = was;
+        if (!was) local.clear();
       }
-      active = was;
-      if (!was) local.clear();
-      return { nextAtMs };
+    },
+    forget(id) {
+      writes.forget(id);
+      local.set(id, null);
+      const run = runs.get(id);
+      if (run !== undefined) noticed(run, null);
     },
     working: () => runs.size,
   };
+}
+
+type MayPark = Extract<ProtocolEvent, { type: "claim" | "fail" }>;
+
+/** Events that may end a span as parked, and then say so to the user. */
+function mayPark(event: ProtocolEvent): event is MayPark {
+  return event.type === "claim" || event.type === "fail";
 }
 
 /** So that a synchronous throw is an error like any other. */
@@ -621,11 +689,13 @@ async function call(respond: Respond, turn: Turn): Promise<Awaited<ReturnType<Re
 async function partsOf(
   result: Answer | AsyncIterable<PartLike>,
   turn: Turn,
+  settings: Settings,
   spoke: () => boolean,
 ): Promise<{ parts: Part[] | null; metadata?: JsonObject }> {
   if (typeof result === "object" && result !== null && Symbol.asyncIterator in result) {
     let count = 0;
     for await (const part of result) {
+      if (isBlank(part)) continue;
       await turn.say(part);
       count += 1;
     }
@@ -639,17 +709,23 @@ async function partsOf(
     throw new LullError("empty-answer", `respond() returned undefined. ${advice}`);
   }
   const { parts, metadata } = shapeOf(result);
-  if (parts.length === 0 || parts.every((part) => part.type === "text" && part.text.trim() === ""))
+  // No channel takes an empty text.
+  const some = parts.filter((part) => !isBlank(part));
+  if (some.length === 0)
     throw new LullError("empty-answer", "respond() returned an empty answer; return null to stay silent.");
-  return { parts, ...(metadata === undefined ? {} : { metadata }) };
+  return {
+    parts: checkParts("answer.", { parts: some }, settings),
+    ...(metadata === undefined ? {} : { metadata: checkObject("answer.metadata", metadata, settings.maxAddressBytes) }),
+  };
 }
 
-function shapeOf(result: Exclude<Answer, null>): { parts: Part[]; metadata?: JsonObject } {
-  if (typeof result === "string") return { parts: [partOf(result)] };
-  if (Array.isArray(result)) return { parts: result.map(partOf) };
-  if ("type" in result) return { parts: [result] };
-  const metadata = result.metadata === undefined ? {} : { metadata: result.metadata };
-  if ("parts" in result) return { parts: result.parts.map(partOf), ...metadata };
-  if (typeof result.text === "string") return { parts: [partOf(result.text)], ...metadata };
+function shapeOf(result: Exclude<Answer, null>): { parts: PartLike[]; metadata?: JsonObject } {
+  if (typeof result === "string") return { parts: [result] };
+  if (Array.isArray(result)) return { parts: result };
+  if (typeof result === "object" && "type" in result) return { parts: [result] };
+  const { text, parts, metadata } = Object(result) as { text?: unknown; parts?: unknown; metadata?: JsonObject };
+  const more = metadata === undefined ? {} : { metadata };
+  if (Array.isArray(parts)) return { parts, ...more };
+  if (typeof text === "string") return { parts: [text], ...more };
   throw new LullError("invalid-argument", "respond() must return text, parts, { text }, { parts } or null.");
 }

@@ -85,7 +85,8 @@ export class Lull {
   readonly #engine: Engine;
   readonly #logger: Logger;
   #upkeep: AbortController | null = null;
-  #started = false;
+  #starting: Promise<void> | null = null;
+  #stopping: Promise<void> | null = null;
 
   /** @throws LullError `invalid-options` naming the option, the rule and the bad value. */
   constructor(options: LullOptions) {
@@ -100,10 +101,18 @@ export class Lull {
   // --- life
 
   /** Begins to answer. Without `respond` this process only receives, and `start` does upkeep alone. */
-  async start(): Promise<void> {
-    if (this.#started) return;
-    await this.ready();
-    this.#started = true;
+  start(): Promise<void> {
+    this.#starting ??= this.#start();
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    try {
+      await this.ready();
+    } catch (error) {
+      this.#starting = null;
+      throw error;
+    }
     this.#engine.start();
     this.#upkeep = new AbortController();
     void this.#keepUp(this.#upkeep.signal);
@@ -114,10 +123,17 @@ export class Lull {
    * handed back so that another process goes on at once. The store stays open.
    */
   async stop(options: { timeoutMs?: number } = {}): Promise<void> {
+    if (this.#starting === null) return;
+    // Also when `stop` is called while `start` waits for the store; one that failed has said so to its caller.
+    await this.#starting.catch(() => {});
+    this.#stopping ??= this.#stop(options.timeoutMs ?? 10_000);
+    return this.#stopping;
+  }
+
+  async #stop(timeoutMs: number): Promise<void> {
     this.#upkeep?.abort();
-    if (!this.#started) return;
-    this.#started = false;
-    await this.#engine.stop(options.timeoutMs ?? 10_000);
+    if (this.#starting !== null) await this.#engine.stop(timeoutMs);
+    this.#starting = this.#stopping = null;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -180,7 +196,7 @@ export class Lull {
     const key = `m:${id}`;
     const result = await this.#engine.perform(conversation, {
       events: (_record, _log, nowMs) => this.#eventsFor(message, nowMs),
-      seen: ([outcome], nowMs) => (outcome?.is === "accepted" ? [this.#seen(key, first(outcome), nowMs)] : []),
+      seen: ([outcome], nowMs) => (outcome === undefined ? [] : [this.#seen(key, first(outcome), nowMs)]),
       patienceMs,
     });
     if (result.duplicate !== null)
@@ -263,7 +279,7 @@ export class Lull {
           return [stranger ? early(log) : change(log)];
         },
         seen: ([outcome], nowMs) => {
-          if (outcome === undefined || outcome.is === "unchanged" || outcome.is === "rejected") return [];
+          if (outcome === undefined) return [];
           const keys = [
             this.#seen(key, { version: versionOf(outcome), seq: 0, startAtMs: null, quietAtMs: null }, nowMs),
           ];
@@ -322,7 +338,7 @@ export class Lull {
     const result = await this.#do(
       conversation,
       () => [{ type: "send", id, replyId, parts, when, ...address, ...metadata }],
-      ([outcome], nowMs) => (outcome?.is === "queued" ? [this.#seen(`s:${id}`, replyId, nowMs)] : []),
+      (_outcomes, nowMs) => [this.#seen(`s:${id}`, replyId, nowMs)],
     );
     if (result.duplicate !== null) return { status: "duplicate", replyId: String(result.duplicate[0]?.value) };
     const outcome = result.outcomes[0] as Outcomes["send"];
@@ -378,15 +394,16 @@ export class Lull {
   /** Brings back what was parked, or else what was last ended without an answer. */
   async retry(conversation: ConversationId, call: OperatorCall = {}): Promise<{ revived: number }> {
     const result = await this.#operate(conversation, call, (id, by) => ({ type: "retry", id, ...by }));
-    const outcome = result.outcomes[0] as Outcomes["retry"] | undefined;
-    return { revived: outcome?.is === "revived" ? outcome.count : 0 };
+    if (result.duplicate !== null) return { revived: Number(result.duplicate[0]?.value ?? 0) };
+    const outcome = result.outcomes[0] as Outcomes["retry"];
+    return { revived: outcome.is === "revived" ? outcome.count : 0 };
   }
 
   /** Removes everything about a conversation. Resolves to false when there was nothing. */
   async erase(conversation: ConversationId): Promise<boolean> {
     const id = this.#conversation(conversation);
     const existed = await this.store.erase(id);
-    this.#engine.cells.forget(id);
+    this.#engine.forget(id);
     return existed;
   }
 
@@ -531,8 +548,9 @@ export class Lull {
     const by = call.by === undefined ? {} : { by: checkId("by", call.by, this.settings) };
     return this.#engine.perform(this.#conversation(conversation), {
       events: (record, log) => [event(id, by, log, record.answered)],
-      seen: ([outcome], nowMs) =>
-        outcome === undefined || outcome.is === "nothing" ? [] : [this.#seen(`o:${id}`, null, nowMs)],
+      seen: ([outcome], nowMs) => [
+        this.#seen(`o:${id}`, outcome?.is === "revived" && "count" in outcome ? outcome.count : 0, nowMs),
+      ],
       needsLog,
       patienceMs,
     });
@@ -540,7 +558,7 @@ export class Lull {
 
   /** When a full conversation is worth another try: after its attempt, or its window. */
   #retryAfter({ record }: Performed): number {
-    const at = record === null ? null : wakeAt(record, this.settings.limits);
+    const at = record === null ? null : wakeAt(record, this.#engine.limitsOf(record.id));
     return Math.max(1_000, (at ?? 0) - this.#engine.time.now());
   }
 

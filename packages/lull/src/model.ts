@@ -450,7 +450,8 @@ export type ProtocolEvent =
   | { type: "retract"; id: string; target: string; log: readonly LogEntry[] }
   | { type: "typing"; on: boolean; forMs?: number }
   | { type: "flush" }
-  | { type: "claim"; owner: string; claimId: string; random: number; fallback?: Fallback | null }
+  /** `seals`: an attempt to respond is sealed from its start, for authors who want every answer finished. */
+  | { type: "claim"; owner: string; claimId: string; random: number; fallback?: Fallback | null; seals?: boolean }
   /** `deadlineMs`: effects of an attempt that lost its lease are kept alive until then. */
   | ({ type: "renew"; held: boolean; deadlineMs: number } & Held)
   | ({ type: "discard"; reason: "superseded" | "handed-back" } & Held)

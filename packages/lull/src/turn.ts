@@ -5,6 +5,7 @@
  * @module
  */
 import { LullError } from "./errors.ts";
+import { checkPart } from "./intake.ts";
 import type {
   ConversationId,
   ConversationRecord,
@@ -82,7 +83,7 @@ export interface Turn {
   readonly deadlineMs: number;
   /** Aborts when this attempt is superseded, lost, timed out, stopped or handed off. */
   readonly signal: AbortSignal;
-  /** The conversation's last `n` log entries before this turn, oldest first. Default 50. */
+  /** The conversation's last `n` log entries before this turn and after the last reset, oldest first. Default 50. */
   log(n?: number): Promise<LogEntry[]>;
   /**
    * Runs `fn` at most once for this turn, over all attempts; later attempts get the recorded result.
@@ -141,9 +142,10 @@ export function abortReason(code: AbortCode): LullError {
   return new LullError(code, abortReasons[code]);
 }
 
-/** A text part from a string. */
-export function partOf(part: PartLike): Part {
-  return typeof part === "string" ? { type: "text", text: part } : part;
+/** A text without a visible character. */
+export function isBlank(part: PartLike): boolean {
+  const text = typeof part === "string" ? part : part?.type === "text" ? part.text : undefined;
+  return typeof text === "string" && text.trim() === "";
 }
 
 /** The texts of all text parts, one a line. */
@@ -248,7 +250,11 @@ export function turnOf(port: TurnPort): Turn {
       return grasp.deadlineMs;
     },
     signal,
-    log: (n = 50) => port.logBefore(port.tail.find((entry) => "version" in entry)?.seq ?? record.seq + 1, n),
+    async log(n = 50) {
+      const entries = await port.logBefore(record.window?.fromSeq ?? record.seq + 1, n);
+      // A reset means: as if nothing had been said before.
+      return entries.slice(entries.findLastIndex((entry) => entry.kind === "reset" && entry.forget) + 1);
+    },
     once(key, fn, options = {}) {
       if (typeof key !== "string" || key === "" || key === "__proto__" || !key.isWellFormed())
         return Promise.reject(new LullError("invalid-argument", "once() needs a non-empty string as its key."));
@@ -273,9 +279,10 @@ export function turnOf(port: TurnPort): Turn {
     },
     async say(part) {
       stopIfAborted();
-      await port.say(partOf(part));
+      if (isBlank(part)) throw new LullError("empty-answer", "say() needs a text that is not empty.");
+      await port.say(checkPart("part", part));
     },
-    draft: (part) => port.draft(partOf(part)),
+    draft: (part) => port.draft(checkPart("part", part)),
   };
 }
 

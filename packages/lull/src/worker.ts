@@ -29,7 +29,7 @@ import type {
   Version,
 } from "./model.ts";
 import { unsettled } from "./model.ts";
-import { superseded } from "./window.ts";
+import { quietAt, superseded } from "./window.ts";
 
 /** Why an attempt is aborted. */
 export type AbortCode = "superseded" | "lost" | "timed-out" | "stopped" | "handed-off" | "reset";
@@ -65,8 +65,6 @@ export interface Worker {
   says: Part[];
   answer: { parts: Part[] | null; metadata?: JsonObject } | null;
   failure: { error: string; retryAfterMs?: number } | null;
-  /** A commit was early: not before. */
-  quietAtMs: number;
   /** The part this worker may send: granted by `commit` or `attempt`. */
   grant: { index: number; tries: number; doubt: boolean } | null;
   sending: boolean;
@@ -118,12 +116,12 @@ export type Command =
 export function idle(limits: Limits, steers: boolean): Worker {
   const nothing = { lease: null, ending: null, answer: null, failure: null, grant: null, receipt: null, record: null };
   const off = { wake: false, stopping: false, paused: false, busy: false, aborted: false, sending: false };
-  return { limits, steers, ...off, ...nothing, model: "none", says: [], quietAtMs: 0 };
+  return { limits, steers, ...off, ...nothing, model: "none", says: [] };
 }
 
-/** True when the worker holds nothing and wants nothing: it can be forgotten. */
+/** True when the worker holds nothing and wants nothing, or may not have it: it can be forgotten. */
 export function isIdle(w: Worker): boolean {
-  return w.lease === null && !w.busy && !w.wake;
+  return w.lease === null && !w.busy && (!w.wake || w.stopping || w.paused);
 }
 
 /** Takes in one event. Changes `w`. */
@@ -152,7 +150,10 @@ export function step(w: Worker, event: WorkerEvent): void {
       return;
     case "threw":
       w.model = "ended";
-      w.failure ??= { error: event.error, ...(event.retryAfterMs !== undefined && { retryAfterMs: event.retryAfterMs }) };
+      w.failure ??= {
+        error: event.error,
+        ...(event.retryAfterMs !== undefined && { retryAfterMs: event.retryAfterMs }),
+      };
       return;
     case "timed-out":
       if (w.model === "running") {
@@ -219,10 +220,8 @@ function exchanged(
     }
     case "commit": {
       const result = outcome as Known<"commit">;
-      if (result.is === "early") {
-        w.quietAtMs = result.atMs;
-        return;
-      }
+      // The record just read says until when.
+      if (result.is === "early") return;
       if (result.is !== "committed" || !result.sends) return release(w);
       if (command.open) w.says.shift();
       else w.answer = null;
@@ -281,7 +280,6 @@ function release(w: Worker): void {
   w.says = [];
   w.answer = w.failure = w.grant = w.receipt = null;
   w.sending = false;
-  w.quietAtMs = 0;
   // Whatever became due meanwhile: look once more.
   w.wake = true;
 }
@@ -339,10 +337,17 @@ function whenAnswering(w: Worker, nowMs: number): Command | null {
   if (w.failure !== null) return { do: "fail", ...w.failure };
   const [said] = w.says;
   if (said === undefined && w.answer === null) return null;
-  if (nowMs < w.quietAtMs) return { do: "wait", untilMs: w.quietAtMs };
+  const untilMs = quietFrom(w);
+  if (nowMs < untilMs) return { do: "wait", untilMs };
   if (said !== undefined) return { do: "commit", parts: [said], open: true };
   const { parts, ...more } = w.answer ?? { parts: null };
   return { do: "commit", parts, open: false, ...more };
+}
+
+/** Before then the store would refuse the commit. Looked up each time: typing moves it, a flush ends it. */
+function quietFrom({ record, limits }: Worker): number {
+  if (record === null || record.window === null || record.lease?.sealed) return 0;
+  return quietAt(record.window, limits);
 }
 
 function abort(w: Worker): Command {

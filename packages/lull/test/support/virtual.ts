@@ -6,6 +6,8 @@ export interface VirtualClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Lets time pass until nothing sleeps any more, or `limitMs` have passed. */
   drain(limitMs: number): Promise<void>;
+  /** Sleeps that have not ended: what would keep a process from exiting. */
+  sleeping(): number;
   /** Another process's view of the same time, off by `skewMs`. */
   skewed(skewMs: number): Clock;
 }
@@ -92,6 +94,7 @@ export function virtualClock(
         await settle();
       }
     },
+    sleeping: () => sleepers.size,
     skewed: (skewMs) => ({ ...clock, now: () => now + skewMs }),
   };
   return clock;
