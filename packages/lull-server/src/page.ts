@@ -63,7 +63,9 @@ function tick() {
 }
 setInterval(tick, 100);
 
-function details(entry) {
+function details({ type, entry, quietAt: until, on }) {
+  if (type === "window.armed") return "answer not before " + new Date(until).toLocaleTimeString([], { hour12: false });
+  if (type === "typing") return on ? "shown" : "hidden";
   if (!entry) return "";
   if (entry.kind === "attempt") return "inputs " + (entry.from + 1) + "–" + entry.to + ", attempt " + entry.attempt;
   if (entry.kind === "reply") return "covers inputs " + (entry.from + 1) + "–" + entry.to + (entry.overtaken ? ", overtaken" : "");
@@ -79,7 +81,7 @@ function seen(event) {
   time.textContent = new Date(event.at).toLocaleTimeString([], { hour12: false }) + "." + String(new Date(event.at).getMilliseconds()).padStart(3, "0");
   what.textContent = event.type;
   if (/superseded|failed|parked|withdrawn|expired/.test(event.type)) what.className = "hot";
-  more.textContent = details(event.entry);
+  more.textContent = details(event);
   what.append(more);
   line.append(time, what);
   add($("events"), line);
@@ -87,7 +89,7 @@ function seen(event) {
   if (event.type === "message.received") { if (!pending.delete(entry.id)) bubble("mine", textOf(entry.parts)); status("heard you"); }
   else if (event.type === "window.armed") status("waiting for you to finish", event.quietAt);
   else if (event.type === "attempt.started") status("thinking", quietAt > Date.now() ? new Date(quietAt).toISOString() : null);
-  else if (event.type === "attempt.superseded") status("you wrote more: starting over");
+  else if (event.type === "attempt.superseded") { words = "you wrote more: starting over"; tick(); }
   else if (event.type === "reply.committed") { replies.set(entry.replyId, entry.parts.map((part) => bubble("bot waiting", textOf([part])))); status(""); }
   else if (event.type === "part.added") { const list = replies.get(entry.replyId) || []; list.push(bubble("bot waiting", textOf([entry.part]))); replies.set(entry.replyId, list); }
   else if (event.type === "part.sent") { const node = (replies.get(entry.replyId) || [])[entry.index]; if (node) node.className = "bot"; }

@@ -83,9 +83,13 @@ export function eventLine(event: Fields, paint: Paint, withConversation: boolean
       ? details(entry)
       : type === "window.armed"
         ? `answer not before ${clock(event.quietAt)}`
-        : type === "draft"
-          ? texts([event.part])
-          : "";
+        : type === "typing"
+          ? event.on
+            ? "shown"
+            : "hidden"
+          : type === "draft"
+            ? texts([event.part])
+            : "";
   const place = event.seq === undefined ? "    ·" : String(event.seq).padStart(5);
   return `${paint.dim(place)} ${paint.dim(clock(event.at))} ${withConversation ? `${plain(String(event.conversation)).padEnd(16)} ` : ""}${shown} ${plain(more)}`.trimEnd();
 }
