@@ -299,15 +299,18 @@ export function settle(options: LullOptions): Settings {
   if (options.lease !== undefined) known("lease", options.lease, ["leaseMs", "renewMs", "turnTimeoutMs"]);
 
   const leaseMs = whole("lease.leaseMs", options.lease?.leaseMs, defaults.leaseMs, 100, day);
-  const renewMs = whole("lease.renewMs", options.lease?.renewMs, Math.floor(leaseMs / 3), 1, day);
+  const turnTimeoutMs = whole("lease.turnTimeoutMs", options.lease?.turnTimeoutMs, defaults.turnTimeoutMs, 100, day);
+  // No lease outlives the time an attempt has, and renewals are what grants it more while it waits for quiet.
+  const shortest = leaseMs <= turnTimeoutMs ? "leaseMs" : "turnTimeoutMs";
+  const shortestMs = Math.min(leaseMs, turnTimeoutMs);
+  const renewMs = whole("lease.renewMs", options.lease?.renewMs, Math.floor(shortestMs / 3), 1, day);
   // Kubernetes' leader election keeps the same order (renew deadline well below the lease): a renewal
   // that starts too late cannot be repeated once before others may take over.
-  if (renewMs * 2 > leaseMs)
+  if (renewMs * 2 > shortestMs)
     throw new LullError(
       "invalid-options",
-      `lease.renewMs (${renewMs}) is more than half of leaseMs (${leaseMs}): one lost renewal would lose the lease. Use a third.`,
+      `lease.renewMs (${renewMs}) is more than half of ${shortest} (${shortestMs}): one lost renewal would lose the lease. Use a third.`,
     );
-  const turnTimeoutMs = whole("lease.turnTimeoutMs", options.lease?.turnTimeoutMs, defaults.turnTimeoutMs, 1, day);
 
   const limit = (key: (typeof limitKeys)[number], least: number, most: number) =>
     whole(`limits.${key}`, given[key], defaults[key], least, most);
