@@ -14,6 +14,7 @@ export default defineConfig({
         resolve: {
           alias: [
             { find: /^lull$/, replacement: here("packages/lull/src/index.ts") },
+            { find: /^lull\/testing$/, replacement: here("packages/lull/src/testing/index.ts") },
             { find: /^lull\/sqlite$/, replacement: here("packages/lull/src/stores/sqlite/index.ts") },
           ],
         },
