@@ -6,3 +6,14 @@
 
 // Virtual time
 export { dice, settled, type VirtualClock, type VirtualClockOptions, virtualClock } from "./clock.ts";
+export { expect } from "./expect.ts";
+// For those who write stores
+export {
+  type ContractOptions,
+  type ContractRunner,
+  type Matchers,
+  type StoreCapability,
+  type StoreFactory,
+  type StoreUnderTest,
+  storeContract,
+} from "./store-contract.ts";

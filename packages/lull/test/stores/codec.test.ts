@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { LullError } from "../../src/errors.ts";
 import type { ConversationRecord, LogEntry } from "../../src/model.ts";
 import { decodeEntry, decodeRecord, encodeEntry, encodeRecord, migrate } from "../../src/stores/codec.ts";
-import { blankRecord, messageEntry, startMs } from "./records.ts";
+import { blankRecord, messageEntry, startMs } from "../../src/testing/records.ts";
 
 const window = {
   fromSeq: 1,

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { memory } from "../../src/stores/memory/index.ts";
 import { compareUtf8, Sorted } from "../../src/stores/memory/sorted.ts";
-import { storeContract } from "./contract.ts";
-import { startMs, writeAfter } from "./records.ts";
+import { startMs, writeAfter } from "../../src/testing/records.ts";
+import { storeContract } from "../../src/testing/store-contract.ts";
 
 storeContract("memory", ({ now }) => ({ store: memory({ now }) }), { test, expect });
 

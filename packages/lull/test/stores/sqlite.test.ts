@@ -7,9 +7,9 @@ import type { Clock } from "../../src/ports.ts";
 import { sqlite } from "../../src/stores/sqlite/index.ts";
 import { prepareDatabase } from "../../src/stores/sqlite/schema.ts";
 import { migrations, statements } from "../../src/stores/sqlite/statements.ts";
-import { storeContract } from "./contract.ts";
+import { messageEntry, startMs, writeAfter } from "../../src/testing/records.ts";
+import { storeContract } from "../../src/testing/store-contract.ts";
 import { openDatabase, type TestDatabase, temporaryFolder, watched } from "./database.ts";
-import { messageEntry, startMs, writeAfter } from "./records.ts";
 
 storeContract(
   "sqlite",

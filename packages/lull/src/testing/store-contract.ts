@@ -1,16 +1,23 @@
-// What every store must do, whatever runs the tests: hand in `test`, `expect` and a factory of empty stores.
-import { LullError } from "../../src/errors.ts";
-import type { ConversationId, ConversationRecord, LogEntry } from "../../src/model.ts";
-import { maxSkewMs, type Store, type Stored, type Write } from "../../src/ports.ts";
+/**
+ * What every store must do, whatever runs the tests: hand in `test`, `expect` and a factory of empty stores.
+ *
+ * @module
+ */
+import { nextTurn } from "../clock.ts";
+import { LullError } from "../errors.ts";
+import type { ConversationId, ConversationRecord, LogEntry } from "../model.ts";
+import { maxSkewMs, type Store, type Stored, type Write } from "../ports.ts";
 import { blankRecord, messageEntry, startMs, type WriteChange, writeAfter } from "./records.ts";
 
-interface Matchers {
+/** The part of Jest's matchers that the contract needs. */
+export interface Matchers {
   toBe(expected: unknown): void;
   toEqual(expected: unknown): void;
   toMatchObject(expected: object): void;
 }
 
-export interface Runner {
+/** Vitest, Jest and Bun fit as they are; for others see `expect` of `lull/testing`. */
+export interface ContractRunner {
   test(name: string, body: () => Promise<void>): void;
   expect(actual: unknown, message?: string): Matchers;
 }
@@ -23,6 +30,20 @@ export interface StoreUnderTest {
 
 /** Makes an empty store whose clock is `now`. */
 export type StoreFactory = (options: { now: () => number }) => Promise<StoreUnderTest> | StoreUnderTest;
+
+/**
+ * What a store may lack, with good reason, and still be one.
+ * - `any-text`: NUL and lone surrogates in texts and seen keys come back as they were.
+ * - `large-entries`: a log entry of 5 MB.
+ * - `exact-stats`: `stats()` counts, where others estimate.
+ * - `hints`: `wake` tells of every stored write. A store without `wake` lacks it without having to say so.
+ */
+export type StoreCapability = "any-text" | "large-entries" | "exact-stats" | "hints";
+
+export interface ContractOptions {
+  /** What this store lacks, each with the reason that its test is then named with. */
+  without?: Partial<Record<StoreCapability, string>>;
+}
 
 interface Context {
   store: Store;
@@ -56,7 +77,28 @@ const awkwardIds = [
   "\u{10ffff}\u{10ffff}",
 ];
 
-export function storeContract(name: string, factory: StoreFactory, { test, expect }: Runner): void {
+/**
+ * Registers one test for each thing a store promises.
+ *
+ * @example
+ * import { storeContract } from "lull/testing";
+ * import { expect, test } from "vitest";
+ *
+ * storeContract("mine", ({ now }) => ({ store: mine({ now }) }), { test, expect });
+ */
+export function storeContract(
+  name: string,
+  factory: StoreFactory,
+  { test, expect }: ContractRunner,
+  { without = {} }: ContractOptions = {},
+): void {
+  /** The same for what some stores lack: then only its name, with the reason, is left of the test. */
+  const itIf = (capability: StoreCapability, title: string, body: (context: Context) => Promise<void>) => {
+    const reason = without[capability];
+    if (reason === undefined) it(title, body);
+    else test(`${name}: left out (${capability}: ${reason}): ${title}`, () => Promise.resolve());
+  };
+
   const it = (title: string, body: (context: Context) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {
       let nowMs = startMs;
@@ -122,15 +164,21 @@ export function storeContract(name: string, factory: StoreFactory, { test, expec
         count: 2,
       },
       effects: { "a.b": { state: "begun", fence: 3, untilMs: startMs }, __proto__key: endedEffect },
-      address: { chat: 42, nested: [null, true, "x", 1.5, { deep: "\u0000\ud800" }] },
+      address: { chat: 42, nested: [null, true, "x", 1.5, { deep: "y" }] },
     });
-    const append = [messageEntry(1, 'quote " backslash \\ nul \u0000 lone \ud800 emoji 👩‍👩‍👧'), messageEntry(2, "")];
+    const append = [messageEntry(1, 'quote " backslash \\ emoji 👩‍👩‍👧'), messageEntry(2, "")];
     const stored = await store.exchange({ id: "c", next, expected: null, wakeAtMs: null, append, nowMs: now() });
     expect(stored).toEqual({ kind: "stored", log: [], nowMs: now() });
     expect(await store.load("c")).toEqual({ record: next, log: [], nowMs: now() });
     expect(await store.load("c", { logFrom: 1 })).toEqual({ record: next, log: append, nowMs: now() });
     expect(await store.load("c", { logFrom: 2 })).toEqual({ record: next, log: [append[1]], nowMs: now() });
     expect(await store.load("c", { logFrom: 3 })).toEqual({ record: next, log: [], nowMs: now() });
+  });
+
+  itIf("any-text", "gives back any text as it was", async ({ store, put }) => {
+    const text = "nul \u0000 lone \ud800 surrogate";
+    const record = await put("c", null, { append: [messageEntry(1, text)], record: { address: { [text]: text } } });
+    expect(await store.load("c", { logFrom: 1 })).toMatchObject({ record, log: [messageEntry(1, text)] });
   });
 
   it("keeps fields it does not know", async ({ store, now }) => {
@@ -213,7 +261,7 @@ export function storeContract(name: string, factory: StoreFactory, { test, expec
     for (const id of ["c", "d", "c:k", "c\nk"]) await put(id, null, { seen: [key("k"), key("k\nk"), key(":k")] });
   });
 
-  it("takes any text as a key", async ({ store, put }) => {
+  itIf("any-text", "takes any text as a key", async ({ store, put }) => {
     const keys = ["a\u0000b", "a", "a\u0000c", "\ud800", "\ud801", "\ufffd", "👩‍👩‍👧", "'; --", "%", " ", "A"];
     let record: ConversationRecord | null = null;
     for (const text of keys) record = await put("c", record, { seen: [key(text, text)] });
@@ -309,7 +357,7 @@ export function storeContract(name: string, factory: StoreFactory, { test, expec
     expect((await store.stats()).conversations).toBe(0);
   });
 
-  it("holds 5 MB of text", async ({ store, put }) => {
+  itIf("large-entries", "holds 5 MB of text", async ({ store, put }) => {
     const text = '👩‍👩‍👧 five megabytes of "text"\n'.repeat(150_000).slice(0, 5_000_000);
     await put("c", null, { append: [messageEntry(1, text)] });
     const { log } = await store.load("c", { logFrom: 1 });
@@ -523,7 +571,7 @@ export function storeContract(name: string, factory: StoreFactory, { test, expec
     expect(ids((await store.list({}, { parked: true, prefix: "x" })).conversations)).toEqual(["x3", "x5", "x7"]);
   });
 
-  it("counts", async ({ store, put, now, pass }) => {
+  itIf("exact-stats", "counts", async ({ store, put, now, pass }) => {
     const none = { conversations: 0, active: 0, due: 0, oldestDueAtMs: null, parked: 0, handedOff: 0 };
     expect(await store.stats()).toEqual({ ...none, nowMs: now() });
     await put("at rest");
@@ -665,6 +713,24 @@ export function storeContract(name: string, factory: StoreFactory, { test, expec
     ];
     for (const call of calls) expect(await codeOf(call)).toBe("store-closed");
     await store.close();
+  });
+
+  itIf("hints", "tells listeners of every stored write, until they leave", async ({ store, put, now }) => {
+    // Without `wake` there are no hints, and nobody expects any.
+    if (store.wake === undefined) return;
+    const heard: string[] = [];
+    const leave = store.wake((id) => heard.push(id));
+    await put("a");
+    expect((await store.exchange(writeAfter(null, "a", { nowMs: now() }))).kind).toBe("conflict");
+    const heardOf = async (id: string) => {
+      for (let turn = 0; turn < 1_000 && !heard.includes(id); turn++) await nextTurn();
+      return heard.includes(id);
+    };
+    expect(await heardOf("a")).toBe(true);
+    leave();
+    await put("b");
+    await nextTurn();
+    expect(heard.includes("b")).toBe(false);
   });
 
   it("finishes what was asked before closing", async ({ store }) => {

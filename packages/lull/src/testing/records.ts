@@ -1,6 +1,10 @@
-// Records, entries and writes for tests of stores: plausible, never computed by the protocol.
-import { blank, type ConversationId, type ConversationRecord, type LogEntry } from "../../src/model.ts";
-import type { Write } from "../../src/ports.ts";
+/**
+ * Records, entries and writes for tests of stores: plausible, never computed by the protocol.
+ *
+ * @module
+ */
+import { blank, type ConversationId, type ConversationRecord, type LogEntry } from "../model.ts";
+import type { Write } from "../ports.ts";
 
 export const startMs = Date.UTC(2026, 0, 5, 9);
 
