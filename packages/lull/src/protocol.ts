@@ -104,7 +104,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     endSpan();
     Object.assign(r, { answered: to, window: left?.count ? left : null });
     if (outcome === "silent" || outcome === "context") r.last = past;
-    if (outcome === "parked") r.parked = { ...past, atMs: now, reason: reason ?? outcome };
+    if (outcome === "parked") r.parked = window.parkedWith(r.parked, past, now, reason ?? outcome);
     rest();
   }
 
@@ -161,7 +161,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   function launch(lease: m.Lease, part: m.OutboxPart | undefined): boolean {
     if (part !== undefined) Object.assign(part, { state: "attempting", tries: part.tries + 1 });
     lease.deadlineMs = now + limits.turnTimeoutMs;
-    lease.expiresAtMs = Math.max(lease.expiresAtMs, now + limits.leaseMs);
+    lease.expiresAtMs = Math.max(lease.expiresAtMs, now + Math.min(limits.leaseMs, limits.turnTimeoutMs));
     return part !== undefined;
   }
 
@@ -181,7 +181,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     if (!shown && ending === "cancelled" && outbox.window !== null) return withdraw(outbox);
     const outcome = shown ? (ending ?? "delivered") : ending === "cancelled" ? ending : "failed";
     const fromSeq = outbox.window?.fromSeq;
-    if (outcome === "failed" && fromSeq) r.parked = { from, to, fromSeq, atMs: now, reason: "delivery failed" };
+    if (outcome === "failed" && fromSeq)
+      r.parked = window.parkedWith(r.parked, { from, to, fromSeq }, now, "delivery failed");
     forget(outbox.span, outbox.effects);
     return vacate(outbox, outcome);
   }
@@ -225,6 +226,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     const { outbox, lease } = r;
     if (outbox === null) return void (lease && endAttempt(lease, outcome));
     outbox.ending = "cancelled";
+    // So that a model that is still talking learns why.
+    if (lease !== null && outbox.open) remember(lease, outcome);
     cancelQueued(outbox);
     // Whoever took over has ended these inputs too; only a hand-off may give them back.
     if (!closeIfSettled(outbox) && outcome !== "handed-off") outbox.window = null;
@@ -253,7 +256,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   function take({ owner, claimId }: m.EventOf<"claim">, purpose: m.Lease["purpose"], sealed: boolean): m.Lease {
     // At least the clock: a store that came back older than it was cannot hand out a fence twice.
     r.fence = Math.max(r.fence + 1, now);
-    const times = { expiresAtMs: now + limits.leaseMs, deadlineMs: now + limits.turnTimeoutMs };
+    const expiresAtMs = now + Math.min(limits.leaseMs, limits.turnTimeoutMs);
+    const times = { expiresAtMs, deadlineMs: now + limits.turnTimeoutMs };
     r.lease = { owner, claimId, fence: r.fence, purpose, version: r.version, ...times, sealed, newer: null };
     return r.lease;
   }
@@ -342,7 +346,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     absorb: held((_, lease) => {
       if (r.outbox !== null) return lost;
       if (lease.sealed) return { is: "sealed" };
-      if (lease.newer !== null) note({ kind: "absorbed", fence: lease.fence, to: r.version });
+      if (r.version > lease.version) note({ kind: "absorbed", fence: lease.fence, to: r.version });
       Object.assign(lease, { version: r.version, newer: null });
       return { is: "absorbed", version: lease.version };
     }),
@@ -357,21 +361,21 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
     begin: held(({ key, fence, readOnly }, lease) => {
       // After the first visible part the span has moved into the outbox, and its effects with it.
-      const { effects, span } = r.outbox ?? r;
-      const effect = effects[key];
+      const place = r.outbox ?? r;
+      const effect = window.effectOf(place.effects, key);
       if (effect?.state === "ended") return { is: "done", seq: effect.seq };
       const others = effect !== undefined && effect.fence !== fence;
       if (others && effect.untilMs > now) return { is: "busy", untilMs: effect.untilMs };
       const not = readOnly ? null : unfit(lease);
       if (not !== null) return not;
-      if (effect === undefined && Object.keys(effects).length >= limits.maxEffects) return { is: "full" };
-      effects[key] = { state: "begun", fence, untilMs: lease.expiresAtMs };
-      return { is: "run", inDoubt: others, span };
+      if (effect === undefined && Object.keys(place.effects).length >= limits.maxEffects) return { is: "full" };
+      place.effects = window.withEffect(place.effects, key, { state: "begun", fence, untilMs: lease.expiresAtMs });
+      return { is: "run", inDoubt: others, span: place.span };
     }),
 
     end({ span, key, fence, result }) {
       const effects = r.span === span ? r.effects : r.outbox?.span === span ? r.outbox.effects : {};
-      const effect = effects[key];
+      const effect = window.effectOf(effects, key);
       const running = effect?.state === "begun";
       // Asked again after a lost answer: the value is in the log already.
       if (effect?.state === "ended" && effect.fence === fence) return { is: "recorded" };

@@ -17,12 +17,14 @@ import type {
   Change,
   Content,
   ConversationRecord,
+  Effect,
   Fence,
   Input,
   Lease,
   Limits,
   LogEntry,
   Outbox,
+  Parked,
   PastSpan,
   Seq,
   Version,
@@ -210,7 +212,7 @@ export function typingUntil(
   limits: Limits,
 ): number | null {
   if (window === null || !on) return null;
-  const until = nowMs + Math.min(forMs ?? limits.typingMs, limits.maxWaitMs);
+  const until = Math.min(nowMs + (forMs ?? limits.typingMs), capAt(window, limits));
   return until > (window.holdUntilMs ?? window.lastInputAtMs) + 1_000 ? until : window.holdUntilMs;
 }
 
@@ -234,6 +236,22 @@ export function extend(
   for (const effect of mine) if (effect.state === "begun") effect.untilMs = Math.max(effect.untilMs, until);
   if (lease !== null) lease.expiresAtMs = Math.max(lease.expiresAtMs, until);
   return lease !== null || mine.length > 0;
+}
+
+/** Keys are the author's own: `constructor` is one like any other. */
+export function effectOf(effects: Record<string, Effect>, key: string): Effect | undefined {
+  return Object.hasOwn(effects, key) ? effects[key] : undefined;
+}
+
+/** One more effect. In a literal even `__proto__` is a key like any other. */
+export function withEffect(effects: Record<string, Effect>, key: string, effect: Effect): Record<string, Effect> {
+  return { ...effects, [key]: effect };
+}
+
+/** A dead letter. One that follows the last without a gap joins it: an outage is revived as a whole. */
+export function parkedWith(old: Parked | null, past: PastSpan, nowMs: number, reason: string): Parked {
+  const parked = { from: past.from, to: past.to, fromSeq: past.fromSeq, atMs: nowMs, reason };
+  return old?.to === past.from ? { ...parked, from: old.from, fromSeq: Math.min(old.fromSeq, past.fromSeq) } : parked;
 }
 
 /** One more reply in the running hour. */
@@ -285,7 +303,8 @@ export function inputsOf(log: readonly LogEntry[], after: Version, upTo: Version
       const target = inputs.get(entry.target);
       // Even one that was only noted: the answer it came too late for was taken back, or its target brought back.
       if (target !== undefined) inputs.set(entry.target, edited(target, entry));
-      else if (entry.aside === undefined && counts(entry.version)) inputs.set(entry.target, { ...inputOf(entry, entry.id), editOf: entry.target });
+      else if (entry.aside === undefined && counts(entry.version))
+        inputs.set(entry.target, { ...inputOf(entry, entry.id), editOf: entry.target });
     } else if (entry.kind === "retraction" && entry.version <= upTo) inputs.delete(entry.target);
   }
   return [...inputs.values()];

@@ -11,7 +11,7 @@ import { quietAt, wakeAt } from "../../src/window.ts";
 import { Observer } from "./observer.ts";
 import { type Given, text, World } from "./world.ts";
 
-const runs = Number(process.env.LULL_RUNS ?? 2_500);
+const runs = Number(process.env.LULL_RUNS ?? 2_000);
 const seed = process.env.LULL_SEED === undefined ? {} : { seed: Number(process.env.LULL_SEED) };
 
 /** Narrow enough that everything collides with everything. */
@@ -90,7 +90,7 @@ class Run extends World {
   act<T extends Type>(type: T, rest: Omit<Given<T>, "type">): Outcomes[T] {
     const before = this.r;
     const step = this.peek(type, rest);
-    this.trace.push(`${this.now - 1_000_000} ${type} ${JSON.stringify(rest)} -> ${JSON.stringify(step.outcome)}`);
+    this.trace.push(`${this.now - 10_000_000} ${type} ${JSON.stringify(rest)} -> ${JSON.stringify(step.outcome)}`);
     this.keep(step);
     this.observer.see(before, this.r, step.entries, this.log);
     this.fenced(type, rest, before);
@@ -114,10 +114,20 @@ class Run extends World {
     // A late result that is written twice is one of the entries that say so.
     if (type === "end" && outcome.is === "late") return;
     assert.equal(next, null, `${type} asked again writes: ${JSON.stringify([answered, entries])}`);
-    const moved = { settle: ["lost"], discard: ["lost"], fail: ["lost"], close: ["lost"], attempt: ["lost"] };
+    const moved = {
+      settle: ["lost"],
+      discard: ["lost"],
+      fail: ["lost"],
+      close: ["lost"],
+      attempt: ["lost"],
+      end: ["late"],
+    };
     const gone = (moved as Record<string, string[]>)[type] ?? [];
     const same = answered.is === outcome.is || gone.includes(answered.is) || type === "typing";
-    assert.ok(same || (type === "commit" && outcome.is === "superseded"), `${type}: ${outcome.is}, then ${answered.is}`);
+    assert.ok(
+      same || (type === "commit" && outcome.is === "superseded"),
+      `${type}: ${outcome.is}, then ${answered.is}`,
+    );
     if (type === "commit") assert.deepEqual(answered, outcome);
     if (type === "claim" && outcome.is !== "nothing") assert.deepEqual(answered, outcome);
   }
@@ -128,7 +138,7 @@ class Run extends World {
     if (at === null) return;
     const claim = { owner: "timer", claimId: "timer", random: 0.5 };
     const { next } = this.peek("claim", claim, Math.max(this.now, at));
-    assert.ok(next !== null, `a timer at ${at - 1_000_000} finds nothing to do`);
+    assert.ok(next !== null, `a timer at ${at - 10_000_000} finds nothing to do`);
   }
 
   // --- one process's next natural step
@@ -201,12 +211,13 @@ class Run extends World {
         return this.work(who % 3, a, b);
       case "time":
         this.now += [0, 50, 100, 200, 400, 700, 1_500, 2_500, -60][b % 9] ?? 0;
-        return void this.trace.push(`${this.now - 1_000_000} ...`);
+        return void this.trace.push(`${this.now - 10_000_000} ...`);
       case "wake":
         this.now = Math.max(this.now, (this.wakeAt() ?? this.now) + (a % 3) - 1);
-        return void this.trace.push(`${this.now - 1_000_000} ... wake`);
+        return void this.trace.push(`${this.now - 10_000_000} ... wake`);
       case "message": {
-        const waits = b % 5 === 0 ? { quietMs: [0, 50, 9_000][a % 3] ?? 0 } : b % 7 === 0 ? { incomplete: true as const } : {};
+        const waits =
+          b % 5 === 0 ? { quietMs: [0, 50, 9_000][a % 3] ?? 0 } : b % 7 === 0 ? { incomplete: true as const } : {};
         const aside = b % 6 === 0 ? { aside: "backlog" as const } : {};
         return void this.act("receive", { id: this.id("m"), parts: [text(`message ${b}`)], ...waits, ...aside });
       }
@@ -269,7 +280,11 @@ class Run extends World {
           ...held,
         });
       case "handoff":
-        return void this.act("handoff", { id: this.id("h"), forMs: b * 40, backlog: a % 2 === 0 ? "answer" : "context" });
+        return void this.act("handoff", {
+          id: this.id("h"),
+          forMs: b * 40,
+          backlog: a % 2 === 0 ? "answer" : "context",
+        });
       case "human":
         return void this.act("humanReply", {
           id: this.id("u"),
