@@ -96,6 +96,11 @@ withSettings(program.command("doctor"))
   .action(async (options) => (await import("./doctor.ts")).doctor(sourcesFrom(options)));
 
 program
+  .command("check-store <module>")
+  .description("check a store of your own against the published contract")
+  .action(async (module) => (await import("./check-store.ts")).checkStore(module));
+
+program
   .command("demo")
   .description("20 seconds that show the problem and the cure, offline")
   .action(async () => (await import("./demo.ts")).demo());
