@@ -95,6 +95,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   const listeners = new Set<(event: LullEvent) => void>();
   const runs = new Map<ConversationId, Run>();
   const waiting = new Set<ConversationId>();
+  const unreadable = new Set<ConversationId>();
   const idlers = new Set<() => void>();
   let active = false;
   let paused = false;
@@ -237,14 +238,19 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       });
       for (const entry of [...result.log, ...result.entries]) run.log.set(entry.seq, entry);
       const outcome = result.outcomes[0] as Outcomes[keyof Outcomes];
+      unreadable.delete(run.id);
       settleSaid(run, command, outcome);
       const done: WorkerEvent = { type: "exchanged", command, outcome, record: result.record, claimId };
       if (claiming) claimed(run, outcome as Outcomes["claim"]);
       dispatch(run, done);
       if (claiming && run.worker.lease !== null) void beat(run, run.worker.lease);
     } catch (error) {
-      logger.warn({ conversation: run.id, step: command.do, error: messageOf(error) }, "a write failed");
-      if (active && claiming) local.set(run.id, time.now() + settings.scanMs);
+      // What cannot be read will not mend itself: said once, and left to the scan.
+      const mends = !LullError.isInstance(error) || error.retryable;
+      if (mends || !unreadable.has(run.id))
+        logger.warn({ conversation: run.id, step: command.do, error: messageOf(error) }, "a write failed");
+      if (!mends) unreadable.add(run.id);
+      else if (active && claiming) local.set(run.id, time.now() + settings.scanMs);
       dispatch(run, { type: "unanswered" });
     }
   }

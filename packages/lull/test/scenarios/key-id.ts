@@ -1,0 +1,98 @@
+// KEY-ID: the wrong identity or the wrong key for duplicates.
+import assert from "node:assert/strict";
+import type { Scenarios } from "./scenario.ts";
+
+export const keyId: Scenarios = {
+  B018: {
+    title: "where the platform's ids are not stable, author, time and content are the key",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      const message = { text: "X", author: "S", sentAt: w.clock.now() };
+      const first = await one.lull.receive("c", message);
+      await w.until(9_000);
+      assert.deepEqual(await one.lull.receive("c", message), { ...first, status: "duplicate" });
+      const repeat = await one.lull.receive("c", { ...message, sentAt: w.clock.now() });
+      assert.equal(repeat.status, "accepted");
+      await w.until(20_000);
+      assert.equal(w.seen().length, 2);
+      assert.deepEqual(
+        w.screen.map(({ atMs }) => atMs),
+        [4_000, 13_000],
+      );
+    },
+  },
+  B020: {
+    title: "the same words twice are two messages",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      await one.hears("m1", { text: "yes" });
+      await w.until(2_000);
+      assert.equal((await one.hears("m2", { text: "yes" })).status, "accepted");
+      await w.until(20_000);
+      assert.equal((await w.record()).version, 2);
+      assert.deepEqual(w.thought(), ["1000-2000 m1 superseded", "3000-6000 m1+m2"]);
+      assert.equal(w.runs[1]?.text, "yes\nyes");
+    },
+  },
+  B021: {
+    title: "one timer per conversation, whatever the texts: one run with both",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      const two = await w.process("W2");
+      await one.hears("m1", { text: "ok" });
+      await w.until(800);
+      await two.hears("m2", { text: "ok" });
+      await w.until(20_000);
+      assert.deepEqual(w.thought(), ["1800-4800 m1+m2"]);
+      assert.deepEqual(w.seen(), ["4800 re: m1+m2"]);
+    },
+  },
+  B022: { later: "channels: one person under two ids, and merging what was learned to be one conversation" },
+  B023: {
+    title: "one message id with two forms of its sender is one message",
+    note: "Which conversation a sender belongs to is the channel's work.",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      await one.hears("m1", { text: "hi", author: "L" });
+      await w.until(5);
+      assert.equal((await one.hears("m1", { text: "hi", author: "P" })).status, "duplicate");
+      await w.until(20_000);
+      assert.deepEqual(w.thought(), ["1000-4000 m1"]);
+      assert.equal((await w.record()).version, 1);
+    },
+  },
+  B024: {
+    title: "a duplicate has no visible effect, however long the turn takes",
+    async run(start) {
+      const w = start({ modelMs: 200_000, options: { lease: { turnTimeoutMs: 300_000 } } });
+      const one = await w.process("W1");
+      await one.hears("m1");
+      await w.until(90_000);
+      const events = w.events.length;
+      assert.equal((await one.hears("m1")).status, "duplicate");
+      assert.equal(w.events.length, events);
+      await w.until(250_000);
+      assert.deepEqual(w.seen(), ["201000 re: m1"]);
+    },
+  },
+  B025: {
+    title: "without an id only the very same time counts: close is not the same",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      const sentAt = w.clock.now();
+      await one.hears("m1", { text: "hi", author: "S", sentAt: sentAt + 1_000 });
+      await w.until(10);
+      const second = await one.lull.receive("c", { text: "hi", author: "S", sentAt: sentAt + 1_400 });
+      assert.equal(second.status, "accepted");
+      await w.until(20_000);
+      assert.equal((await w.record()).version, 2);
+      assert.equal(w.runs.length, 1);
+      assert.equal(w.runs[0]?.text, "hi\nhi");
+    },
+  },
+};
