@@ -92,6 +92,7 @@ const statuses: Record<LullErrorCode, number> = {
   "timed-out": 503,
   "handed-off": 409,
   reset: 409,
+  undeliverable: 409,
   busy: 503,
   "empty-answer": 500,
   "effect-too-large": 413,

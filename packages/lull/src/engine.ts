@@ -490,11 +490,13 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
         unplaced.reject(new LullError("full", "A reply has at most limits.maxParts parts."));
       }
     }
-    if (command.do === "settle") {
-      for (const said of run.said.filter(({ index }) => index === command.index)) {
-        run.said.splice(run.said.indexOf(said), 1);
-        said.resolve();
-      }
+    // A part in doubt that the author does not want to be sent twice is settled without another try.
+    if (command.do !== "settle" && (command.do !== "attempt" || is !== "settled")) return;
+    const failed = command.do === "settle" ? command.receipt.state === "failed" : "done" in outcome && outcome.done;
+    for (const said of run.said.filter(({ index }) => index === command.index)) {
+      run.said.splice(run.said.indexOf(said), 1);
+      if (failed) said.reject(abortReason("undeliverable"));
+      else said.resolve();
     }
   }
 
@@ -555,7 +557,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     return {
       conversation: run.id,
       replyId: outbox.replyId,
-      idempotencyKey: `${outbox.replyId}.${index}`,
+      idempotencyKey: `${outbox.replyId}:${index}`,
       index,
       count: outbox.parts.length,
       attempt,
@@ -571,8 +573,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
 
   async function scan(stop: AbortSignal): Promise<void> {
     let failures = 0;
-    while (!stop.aborted) {
-      const pauseMs = settings.scanMs * 2 ** Math.min(failures, 5);
+    // The first look is at once: whoever starts after a crash finds what is due already.
+    for (let pauseMs = 0; !stop.aborted; pauseMs = settings.scanMs * 2 ** Math.min(failures, 5)) {
       await clock.sleep(pauseMs * (0.5 + clock.random()), stop);
       if (stop.aborted) return;
       try {

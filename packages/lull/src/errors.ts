@@ -19,6 +19,7 @@ export const lullErrorCodes = [
   "timed-out",
   "handed-off",
   "reset",
+  "undeliverable",
   "busy",
   "empty-answer",
   "effect-too-large",

@@ -5,7 +5,7 @@
  * @module
  */
 import { LullError } from "./errors.ts";
-import { checkPart } from "./intake.ts";
+import { byteLength, checkJson, checkPart } from "./intake.ts";
 import type {
   ConversationId,
   ConversationRecord,
@@ -39,7 +39,7 @@ export type Answer =
 /** Answers one turn. May be called again for the same messages: after newer input, an error or a crash. */
 export type Respond = (turn: Turn) => Answer | PromiseLike<Answer> | AsyncIterable<PartLike>;
 
-/** `turn.signal.reason` is a LullError of the code `superseded`, `lost`, `timed-out`, `stopped`, `handed-off` or `reset`. */
+/** `turn.signal.reason` is a LullError of one of these codes. */
 export type { AbortCode };
 
 /** What an earlier attempt of the same turn already did. */
@@ -81,12 +81,13 @@ export interface Turn {
   readonly metadata: JsonObject;
   /** Clock time (milliseconds since 1970) at which this attempt is given up. */
   readonly deadlineMs: number;
-  /** Aborts when this attempt is superseded, lost, timed out, stopped or handed off. */
+  /** Aborts when this attempt is superseded, lost, timed out, stopped, handed off, reset or undeliverable. */
   readonly signal: AbortSignal;
   /** The conversation's last `n` log entries before this turn and after the last reset, oldest first. Default 50. */
   log(n?: number): Promise<LogEntry[]>;
   /**
-   * Runs `fn` at most once for this turn, over all attempts; later attempts get the recorded result.
+   * Runs `fn` at most once for this turn, over all attempts; later attempts get the recorded result (as JSON:
+   * nothing becomes null). What threw runs again when asked again; what ran and could not be recorded is in doubt.
    * Waits for the quiet target first, unless `readOnly`. `key` names the effect within the turn.
    * @throws LullError `superseded`, `lost`, `effects-full`, `effect-too-large`; whatever `fn` throws.
    */
@@ -99,7 +100,13 @@ export interface Turn {
   seal(): Promise<void>;
   /** Takes newer input into this attempt; `messages` and `text` are renewed. @throws LullError `lost`. */
   absorb(): Promise<readonly Input[]>;
-  /** Sends a part now, as the beginning of this turn's reply; waits for the quiet target and seals the turn. @throws LullError `superseded`, `lost`. */
+  /**
+   * Sends a part now, as the beginning of this turn's reply or the next part of it; the first waits for the quiet
+   * target and seals the turn. Resolves once the channel has answered the first try: a part that it refused for now
+   * is tried again in its place, while the model may go on.
+   * @throws LullError the code of `signal.reason` when the attempt has ended; `undeliverable` when the channel refused
+   * a part for good; `full` beyond `limits.maxParts`; `empty-answer`; `invalid-argument`.
+   */
   say(part: PartLike): Promise<void>;
   /** Shows provisional text to channels that can take it back (an event; never stored). */
   draft(part: PartLike): void;
@@ -135,6 +142,7 @@ const abortReasons: Record<AbortCode, string> = {
   stopped: "This process is stopping: the turn goes on elsewhere.",
   "handed-off": "A human has taken over the conversation.",
   reset: "The conversation was reset.",
+  undeliverable: "The channel refused a part of this reply for good: what follows would not be sent either.",
 };
 
 /** The reason of `turn.signal`. */
@@ -214,15 +222,18 @@ export function turnOf(port: TurnPort): Turn {
     of: number,
   ): Promise<unknown> {
     const end = (result: { value: Json } | null) => port.exchange({ type: "end", fence, span: of, key, result });
+    const idempotencyKey = `${port.conversation}:${of}:${key}`;
+    let value: unknown;
     try {
-      const idempotencyKey = `${port.conversation}:${of}:${key}`;
-      const value = await fn({ idempotencyKey, inDoubt, signal });
-      await end({ value: effectValue(key, value, port.maxEffectBytes) });
-      return value;
+      value = await fn({ idempotencyKey, inDoubt, signal });
     } catch (error) {
       await end(null);
       throw error;
     }
+    // What cannot be recorded was done all the same: its mark stays, and the next attempt finds it in doubt.
+    const recorded = effectValue(key, value, port.maxEffectBytes);
+    await end({ value: recorded });
+    return recorded;
   }
 
   return {
@@ -282,7 +293,9 @@ export function turnOf(port: TurnPort): Turn {
       if (isBlank(part)) throw new LullError("empty-answer", "say() needs a text that is not empty.");
       await port.say(checkPart("part", part));
     },
-    draft: (part) => port.draft(checkPart("part", part)),
+    draft(part) {
+      if (!signal.aborted) port.draft(checkPart("part", part));
+    },
   };
 }
 
@@ -298,13 +311,12 @@ function effectsOf(record: ConversationRecord, tail: readonly LogEntry[], span: 
 /** A recorded result must survive JSON; `undefined` becomes null. */
 function effectValue(key: string, value: unknown, mostBytes: number): Json {
   if (value === undefined) return null;
-  const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) throw new LullError("invalid-argument", `The result of effect ${key} is not JSON.`);
-  const bytes = new TextEncoder().encode(text).length;
+  const json = checkJson(`The result of effect ${key}`, value, Number.POSITIVE_INFINITY);
+  const bytes = byteLength(JSON.stringify(json));
   if (bytes > mostBytes) {
     const advice = "Return an id and keep the rest elsewhere.";
     const message = `The result of effect ${key} has ${bytes} bytes; at most ${mostBytes} (limits.maxEffectBytes). ${advice}`;
     throw new LullError("effect-too-large", message);
   }
-  return JSON.parse(text) as Json;
+  return json;
 }

@@ -32,7 +32,7 @@ import { unsettled } from "./model.ts";
 import { quietAt, superseded } from "./window.ts";
 
 /** Why an attempt is aborted. */
-export type AbortCode = "superseded" | "lost" | "timed-out" | "stopped" | "handed-off" | "reset";
+export type AbortCode = "superseded" | "lost" | "timed-out" | "stopped" | "handed-off" | "reset" | "undeliverable";
 
 /** The lease as its holder knows it. */
 export interface Grasp extends Held {
@@ -187,11 +187,12 @@ function notice(w: Worker, record: ConversationRecord | null): void {
   }
   w.lease.version = lease.version;
   w.lease.deadlineMs = lease.deadlineMs;
-  if (record.outbox?.ending === "cancelled" && w.model === "running") w.ending ??= "handed-off";
+  // A part on its way keeps the lease until it is settled; what would follow is not wanted any more.
+  if (record.outbox?.ending === "cancelled" && w.model === "running") w.ending ??= reasonOf(record, w.lease.fence);
 }
 
 function reasonOf(record: ConversationRecord | null, fence: Fence): AbortCode {
-  const ended = record?.ended.find((attempt) => attempt.fence === fence)?.outcome;
+  const ended = record?.ended.findLast((attempt) => attempt.fence === fence)?.outcome;
   if (ended === "superseded" || ended === "reset") return ended;
   return ended === "handed-off" || ended === "answered-by-human" ? "handed-off" : "lost";
 }
@@ -246,13 +247,17 @@ function exchanged(
       const result = outcome as Known<"attempt">;
       if (result.is === "attempting") w.grant = { index: command.index, tries: result.tries, doubt: result.doubt };
       else if (result.is === "early" || (result.is === "settled" && !result.done)) return;
-      else return release(w);
+      else {
+        if (result.is === "settled") undeliverable(w);
+        return release(w);
+      }
       return;
     }
     case "settle": {
       const result = outcome as Known<"settle">;
       w.receipt = null;
       w.grant = null;
+      if (command.receipt.state === "failed") undeliverable(w);
       if (result.is === "lost" || result.is === "closed" || (result.is === "retry" && !result.held)) return release(w);
       return;
     }
@@ -316,6 +321,11 @@ function whenHolding(w: Worker, lease: Grasp, nowMs: number): Command | null {
     return whenAnswering(w, nowMs);
   }
   return whenDelivering(w, outbox, nowMs);
+}
+
+/** What the model would still say has nowhere to go. */
+function undeliverable(w: Worker): void {
+  if (w.model === "running") w.ending ??= "undeliverable";
 }
 
 /** The lease is somebody else's, or nobody's: nothing may be written under it. */
