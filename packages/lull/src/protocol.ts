@@ -97,14 +97,15 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (state === "begun") note({ kind: "effect-unknown", key, span });
   }
 
-  /** Ends the unanswered range up to `to` without a reply; `left` is what stays pending. */
+  /** Ends the unanswered range, if there is one, up to `to` without a reply; `left` is what stays pending. `reason`: parked. */
   function settleUpTo(to: m.Version, left: m.Window | null, outcome: m.SpanEnding, reason?: string): void {
-    const past = { from: r.answered, to, fromSeq: r.window?.fromSeq ?? r.seq };
+    if (r.window === null) return;
+    const past = { from: r.answered, to, fromSeq: r.window.fromSeq };
     note({ kind: "settled", from: past.from, to, outcome, reason });
     endSpan();
     Object.assign(r, { answered: to, window: left?.count ? left : null });
     if (outcome === "silent" || outcome === "context") r.last = past;
-    if (outcome === "parked") r.parked = window.parkedWith(r.parked, past, now, reason ?? outcome);
+    if (reason !== undefined) r.parked = window.parkedWith(r.parked, past, now, reason);
     rest();
   }
 
@@ -152,24 +153,23 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     return r.outbox;
   }
 
-  function mark(outbox: m.Outbox, index: number, state: m.PartState, more: m.ReceiptNotes = {}): void {
-    Object.assign(outbox.parts[index] ?? {}, { state, ...(state === "sent" && { doubt: false }) });
-    note({ kind: "receipt", replyId: outbox.replyId, index, state, ...more });
+  function mark({ replyId, parts }: m.Outbox, part: m.OutboxPart, state: m.PartState, more: m.ReceiptNotes = {}): void {
+    Object.assign(part, { state, ...(state === "sent" && { doubt: false }) });
+    note({ kind: "receipt", replyId, index: parts.indexOf(part), state, ...more });
   }
 
   /** Marks the part as on its way, before it is. The attempt makes progress, so its deadline moves. */
   function launch(lease: m.Lease, part: m.OutboxPart | undefined): boolean {
     if (part !== undefined) Object.assign(part, { state: "attempting", tries: part.tries + 1 });
-    lease.deadlineMs = now + limits.turnTimeoutMs;
-    lease.expiresAtMs = Math.max(lease.expiresAtMs, now + Math.min(limits.leaseMs, limits.turnTimeoutMs));
+    Object.assign(lease, window.term(now, limits));
     return part !== undefined;
   }
 
   /** Nothing more of it will be sent. */
   function cancelQueued(outbox: m.Outbox): void {
     outbox.open = false;
-    for (const [index, part] of outbox.parts.entries())
-      if (part.state === "queued") mark(outbox, index, part.doubt ? "unknown" : "cancelled");
+    for (const part of outbox.parts)
+      if (part.state === "queued") mark(outbox, part, part.doubt ? "unknown" : "cancelled");
   }
 
   /** Ends a complete reply of which nothing is left to attempt. */
@@ -204,11 +204,11 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
   /** Nobody will settle what is on its way: it is in doubt for good. */
   function abandon(outbox: m.Outbox, delayMs: (tries: number) => number): void {
-    for (const [index, part] of outbox.parts.entries()) {
+    for (const part of outbox.parts) {
       if (part.state !== "attempting") continue;
       const nextAtMs = Math.min(now + delayMs(part.tries), window.giveUpAt(outbox, limits));
       Object.assign(part, { state: "queued", doubt: true, nextAtMs });
-      if (outbox.ending === "cancelled") mark(outbox, index, "unknown");
+      if (outbox.ending === "cancelled") mark(outbox, part, "unknown");
     }
     cut(outbox);
   }
@@ -244,8 +244,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
   /** The holder crashed, or is so late that it counts as crashed. The first two repeats wait for nothing. */
   function expire(lease: m.Lease, { random, fallback }: m.EventOf<"claim">): void {
-    const delayMs = (tries: number, again: typeof window.retryMs) =>
-      tries <= 2 ? 0 : again(tries - 2, limits, random);
+    const delayMs = (n: number, backOff: typeof window.retryMs) => (n <= 2 ? 0 : backOff(n - 2, limits, random));
     const failure = { error: "the lease expired: its holder stopped", fallback };
     const { outbox } = r;
     if (outbox === null) countFailure(lease, "expired", failure, delayMs(r.failures + 1, window.retryMs));
@@ -256,9 +255,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   function take({ owner, claimId }: m.EventOf<"claim">, purpose: m.Lease["purpose"], sealed: boolean): m.Lease {
     // At least the clock: a store that came back older than it was cannot hand out a fence twice.
     r.fence = Math.max(r.fence + 1, now);
-    const expiresAtMs = now + Math.min(limits.leaseMs, limits.turnTimeoutMs);
-    const times = { expiresAtMs, deadlineMs: now + limits.turnTimeoutMs };
-    r.lease = { owner, claimId, fence: r.fence, purpose, version: r.version, ...times, sealed, newer: null };
+    const mine = { owner, claimId, fence: r.fence, purpose, version: r.version, sealed, newer: null };
+    r.lease = { ...mine, ...window.term(now, limits) };
     return r.lease;
   }
 
@@ -272,7 +270,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     note({ kind: "resumed", id, backlog, by });
     if (backlog === "answer") return;
     if (r.outbox !== null) r.outbox.window = null;
-    if (r.window !== null) settleUpTo(r.version, null, "context");
+    settleUpTo(r.version, null, "context");
   }
 
   // The mapped type makes the table exhaustive: a new event does not compile without its verb.
@@ -322,7 +320,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       const next = r.outbox === null && r.window === null && r.handoff === null ? r.sends.shift() : undefined;
       if (next !== undefined) r.outbox = m.outboxOfSend(r, next, now);
       if (r.outbox !== null)
-        return (window.wakeAt(r, limits) ?? now) > now ? nothing() : granted(take(e, "deliver", r.outbox.sealed));
+        return window.tryAt(r.outbox) > now ? nothing() : granted(take(e, "deliver", r.outbox.sealed));
       if (r.handoff !== null || r.window === null || window.dueAt(r, r.window, limits) > now) return nothing();
       r.attempts += 1;
       const lease = take(e, "respond", e.seals === true || now >= window.capAt(r.window, limits));
@@ -332,8 +330,9 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     },
 
     renew(e) {
-      window.extend(r, holder(e), e, now, limits);
-      return holder(e) === null ? lost : { is: "renewed", ...window.standing(r, limits) };
+      const lease = holder(e);
+      window.extend(r, lease, e, now, limits);
+      return lease === null ? lost : { is: "renewed", ...window.standing(r, lease, limits) };
     },
 
     discard: held(({ reason }, lease) => {
@@ -438,7 +437,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       const tooOld = now >= window.giveUpAt(outbox, limits);
       if (tooOld || (doubt && inDoubt === "give-up")) {
         const error = tooOld ? `not delivered within ${limits.deliverMaxMs} ms` : "in doubt, and not to be sent twice";
-        mark(outbox, index, doubt ? "unknown" : "failed", { error });
+        mark(outbox, part, doubt ? "unknown" : "failed", { error });
         if (tooOld) cancelQueued(outbox);
         return { is: "settled", done: closeIfSettled(outbox) };
       }
@@ -456,11 +455,11 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (again && outbox.ending !== "cancelled") {
         const delayMs = retryAfterMs ?? window.redeliverMs(part.tries, limits, random);
         part.nextAtMs = Math.min(now + delayMs, window.giveUpAt(outbox, limits));
-        mark(outbox, index, "queued", { ...notes, retryAtMs: part.nextAtMs });
+        mark(outbox, part, "queued", { ...notes, retryAtMs: part.nextAtMs });
         if (!outbox.open) r.lease = null;
         return { is: "retry", atMs: part.nextAtMs, held: outbox.open };
       }
-      mark(outbox, index, part.doubt && state !== "sent" ? "unknown" : again ? "cancelled" : state, notes);
+      mark(outbox, part, part.doubt && state !== "sent" ? "unknown" : again ? "cancelled" : state, notes);
       // What follows a part that was refused for good would make no sense without it.
       if (state === "failed") cancelQueued(outbox);
       return { is: closeIfSettled(outbox) ? "closed" : "next" };
@@ -498,7 +497,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       interrupt("reset");
       const nowhere = { from: r.answered, to: r.answered, outcome: "cancelled" } as const;
       for (const { replyId } of r.sends.splice(0)) note({ kind: "closed", replyId, ...nowhere });
-      if (r.window !== null) settleUpTo(r.version, null, "dropped");
+      settleUpTo(r.version, null, "dropped");
       if (reset.forget) r.parked = r.last = r.handoff = null;
       note({ kind: "reset", ...reset });
       return { is: "reset" };

@@ -99,12 +99,13 @@ export function changeAll(
   nowMs: number,
   limits: Limits,
 ): void {
+  const anew = (window: Window | null, after: Version) => window && recount(window, inputsOf(log, after), limits);
   if (change !== null) {
     pushAll(r, seq, change.kind === "edit" ? change : {}, nowMs, limits);
-    if (r.window !== null) r.window = recount(r.window, inputsOf(log, r.answered), limits);
-    if (r.lease?.newer) r.lease.newer = recount(r.lease.newer, inputsOf(log, r.lease.version), limits);
+    r.window = anew(r.window, r.answered);
+    if (r.lease !== null) r.lease.newer = anew(r.lease.newer, r.lease.version);
   }
-  if (r.outbox?.window) r.outbox.window = recount(r.outbox.window, inputsOf(log, r.outbox.from), limits);
+  if (r.outbox !== null) r.outbox.window = anew(r.outbox.window, r.outbox.from);
 }
 
 /** The end of all waiting, whatever the user does. */
@@ -145,10 +146,15 @@ function later(a: number | null, b: number | null): number | null {
 /** When somebody must look at this conversation again; null at rest. A pure function of the record. */
 export function wakeAt(r: ConversationRecord, limits: Limits): number | null {
   if (r.lease !== null) return r.lease.expiresAtMs;
-  if (r.outbox !== null) return r.outbox.parts.find((part) => part.state === "queued")?.nextAtMs ?? r.updatedAtMs;
+  if (r.outbox !== null) return tryAt(r.outbox);
   if (r.handoff !== null && (r.window !== null || r.sends.length > 0)) return r.handoff.untilMs;
   if (r.window !== null) return dueAt(r, r.window, limits);
   return r.sends[0]?.atMs ?? null;
+}
+
+/** When the next part may be tried; at once where none is left to try, so that somebody finds out. */
+export function tryAt(outbox: Outbox): number {
+  return outbox.parts.find((part) => part.state === "queued")?.nextAtMs ?? outbox.committedAtMs;
 }
 
 /** When the model may start: quiet, back-off, effects that still run, and the hourly guard. */
@@ -182,13 +188,9 @@ export function superseded(r: ConversationRecord, limits: Limits): boolean {
 }
 
 /** What a renewal tells the holder. */
-export function standing(r: ConversationRecord, limits: Limits) {
-  return {
-    superseded: superseded(r, limits),
-    newer: r.lease?.newer != null,
-    cancelled: r.outbox?.ending === "cancelled",
-    expiresAtMs: r.lease?.expiresAtMs ?? 0,
-  };
+export function standing(r: ConversationRecord, { newer, expiresAtMs }: Lease, limits: Limits) {
+  const cancelled = r.outbox?.ending === "cancelled";
+  return { superseded: superseded(r, limits), newer: newer !== null, cancelled, expiresAtMs };
 }
 
 /** Nothing of the reply was sent or is in doubt, it was not sealed, and it is complete. */
@@ -216,9 +218,15 @@ export function typingUntil(
   return until > (window.holdUntilMs ?? window.lastInputAtMs) + 1_000 ? until : window.holdUntilMs;
 }
 
+/** How long a lease taken now lives without renewal, and with. */
+export function term(nowMs: number, limits: Limits): Pick<Lease, "expiresAtMs" | "deadlineMs"> {
+  const deadlineMs = nowMs + limits.turnTimeoutMs;
+  return { expiresAtMs: Math.min(nowMs + limits.leaseMs, deadlineMs), deadlineMs };
+}
+
 /**
  * A renewal: the lease, and the effects its attempt has begun and not ended, live on; neither beyond its
- * deadline. Without a lease only the effects do. Changes `r`; false when nothing did.
+ * deadline. Without a lease only the effects do. Changes `r`.
  */
 export function extend(
   r: ConversationRecord,
@@ -226,16 +234,15 @@ export function extend(
   renewal: { fence: Fence; held: boolean; deadlineMs: number },
   nowMs: number,
   limits: Limits,
-): boolean {
+): void {
   // Waiting for the quiet target is not the attempt's fault.
   if (lease !== null && renewal.held && r.window !== null)
     lease.deadlineMs = Math.max(lease.deadlineMs, capAt(r.window, limits) + limits.leaseMs);
   const until = Math.min(nowMs + limits.leaseMs, lease?.deadlineMs ?? renewal.deadlineMs);
   const effects = [...Object.values(r.effects), ...Object.values(r.outbox?.effects ?? {})];
-  const mine = effects.filter((effect) => effect.state === "begun" && effect.fence === renewal.fence);
-  for (const effect of mine) if (effect.state === "begun") effect.untilMs = Math.max(effect.untilMs, until);
+  for (const effect of effects)
+    if (effect.state === "begun" && effect.fence === renewal.fence) effect.untilMs = Math.max(effect.untilMs, until);
   if (lease !== null) lease.expiresAtMs = Math.max(lease.expiresAtMs, until);
-  return lease !== null || mine.length > 0;
 }
 
 /** Keys are the author's own: `constructor` is one like any other. */

@@ -168,6 +168,10 @@ describe("wakeAt", () => {
     expect(window.wakeAt({ ...r, outbox: outbox(r, { parts }) }, limits)).toBe(33);
   });
 
+  it("is at once where a damaged reply has nothing left to try, so that somebody finds out", () => {
+    expect(window.wakeAt({ ...r, outbox: outbox(r, { parts: [], committedAtMs: 4 }) }, limits)).toBe(4);
+  });
+
   it("is the end of a hand-off with something waiting", () => {
     const handoff = { sinceMs: 0, untilMs: 900, backlog: "answer" as const };
     expect(window.wakeAt({ ...r, handoff, window: opened }, limits)).toBe(900);
