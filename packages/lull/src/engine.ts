@@ -532,7 +532,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       const channel = choose(channels, addressOf(run));
       if (channel === undefined) {
         const error = `no channel is named as in the address; known: ${channels.map(({ name }) => name).join(", ")}`;
-        receipt = { type: "sent", receipt: { state: "failed", error } };
+        // Not the platform's refusal: another process may have the channel, an older or a newer release.
+        receipt = { type: "sent", receipt: { state: "refused", error } };
       } else if (time.now() >= (run.worker.record?.lease?.expiresAtMs ?? 0)) {
         // This process stood still so long that others may have taken over: nothing visible any more.
         receipt = { type: "sent", receipt: { state: "refused", error: "the lease ran out before the part was sent" } };

@@ -320,7 +320,7 @@ export function createWorld(kind: StoreKind, setting: Setting = {}): World {
       const local = clockFor(gate, skewMs);
       const lull = new Lull({
         ...usual,
-        deliver: channelFor(name, gate),
+        ...(options.channels === undefined && { deliver: channelFor(name, gate) }),
         respond: respondFor(name, local),
         ...setting.options,
         ...options,
