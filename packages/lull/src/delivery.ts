@@ -33,7 +33,7 @@ export async function tryPart(
   const late = (): Receipt => ({ status: "unknown", error: `no answer from the channel within ${timeoutMs} ms` });
   const timer = new AbortController();
   try {
-    const answer = (async (): Promise<Receipt> => {
+    const answer = (async (): Promise<Receipt | void> => {
       const delivery = { ...context, signal: stop.signal };
       const found = doubt && !channel.idempotent ? await channel.find?.(delivery) : null;
       return found ?? (await channel.deliver(part, delivery));
@@ -50,8 +50,10 @@ export async function tryPart(
   }
 }
 
-function partReceipt(receipt: Receipt, channel: Channel): PartReceipt {
-  switch (receipt?.status) {
+function partReceipt(receipt: Receipt | void, channel: Channel): PartReceipt {
+  // A function that sends and returns nothing has sent: taking it for doubt would send again and again.
+  if (receipt === undefined || receipt === null) return { state: "sent" };
+  switch (receipt.status) {
     case "sent":
       return { state: "sent", ...(receipt.id === undefined ? {} : { externalId: receipt.id }) };
     case "failed":
@@ -61,7 +63,8 @@ function partReceipt(receipt: Receipt, channel: Channel): PartReceipt {
       if (whenInDoubt(channel) === "give-up") return { state: "unknown", error: receipt.error };
       return { state: "in-doubt", error: receipt.error, ...after(receipt) };
     default:
-      return partReceipt({ status: "unknown", error: `channel ${channel.name} returned no receipt` }, channel);
+      // Visible at the first try, and never sent twice.
+      return { state: "failed", error: `channel ${channel.name} must resolve to a receipt such as { status: "sent" }` };
   }
 }
 

@@ -222,7 +222,11 @@ export interface Channel {
   name: string;
   /** The platform refuses a second part with the same idempotency key. */
   idempotent: boolean;
-  deliver(part: Part, context: Delivery): Promise<Receipt>;
+  /**
+   * Sends one part. Resolving to nothing means `sent`. A rejection means `unknown`: say `failed` where the platform
+   * has certainly refused, so that the part need not be treated as perhaps delivered.
+   */
+  deliver(part: Part, context: Delivery): Promise<Receipt | void>;
   /** Asks the platform whether a part arrived. Resolves to null when it certainly did not. */
   find?(context: Delivery): Promise<Receipt | null>;
   /** Shows or hides a typing indicator; errors are ignored. */

@@ -65,7 +65,7 @@ describe("say", () => {
           throw error;
         });
       },
-    } as { respond: Respond });
+    } as unknown as { respond: Respond });
     await lull.start();
     await hear("a");
     await clock.advance(3_000);

@@ -353,10 +353,22 @@ describe("send", () => {
   it("waits while a person answers, and while there is a turn", () => {
     const w = new World();
     w.handoff();
+    w.say("hi");
     w.do("send", send("a"));
     expect(w.wakeAt()).toBe(w.r.handoff?.untilMs);
+    w.do("resume", { id: "r", backlog: "answer" });
+    expect(w.toWake().claim().is).toBe("respond");
+  });
+
+  it("does not wait for turns that begin after it", () => {
+    const w = new World();
+    w.handoff();
+    w.do("send", send("a"));
     w.say("hi");
     w.do("resume", { id: "r", backlog: "answer" });
+    const held = w.deliver();
+    w.attempt(held, 0, { replyId: "a" });
+    w.settle(held, 0, "sent", { replyId: "a" });
     expect(w.toWake().claim().is).toBe("respond");
   });
 
