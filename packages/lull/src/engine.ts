@@ -555,6 +555,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   function deliveryOf(run: Run, outbox: Outbox, index: number, attempt: number): Omit<Delivery, "signal"> {
     const entry = run.log.get(outbox.parts[0]?.seq ?? 0);
     const metadata = entry?.kind === "reply" || entry?.kind === "send" ? entry.metadata : undefined;
+    // What was taken back or edited since the commit was answered all the same: every part says the same.
+    const before = tailOf(run).filter(({ seq }) => entry !== undefined && seq < entry.seq);
     return {
       conversation: run.id,
       replyId: outbox.replyId,
@@ -562,7 +564,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       index,
       count: outbox.parts.length,
       attempt,
-      covers: outbox.cause === "turn" ? inputsOf(tailOf(run), outbox.from, outbox.to).map(({ id }) => id) : [],
+      covers: outbox.cause === "turn" ? inputsOf(before, outbox.from, outbox.to).map(({ id }) => id) : [],
       overtaken: entry?.kind === "reply" && entry.overtaken,
       cause: outbox.cause,
       address: addressOf(run),

@@ -622,14 +622,18 @@ function checkBacklog(value: unknown): Backlog {
 function endOf(entry: LogEntry, version: number, log: readonly LogEntry[]): ReplyView | null {
   if (entry.kind !== "closed" && entry.kind !== "settled") return null;
   if (entry.outcome === "withdrawn" || version <= entry.from || version > entry.to) return null;
-  const covers = inputsOf(log, entry.from, entry.to).map(({ id }) => id);
+  const of = entry.kind === "closed" ? entry.replyId : null;
+  const reply = log.find((other) => other.kind === "reply" && other.replyId === of);
+  // What was taken back or edited after the commit was answered all the same.
+  const known = log.filter(({ seq }) => reply === undefined || seq < reply.seq);
+  const covers = inputsOf(known, entry.from, entry.to).map(({ id }) => id);
   const base = { outcome: entry.outcome, from: entry.from, to: entry.to, covers };
   if (entry.kind === "settled") return { ...base, replyId: null, parts: [], overtaken: false };
   const parts = log.flatMap((other): Part[] => {
     if (other.kind === "reply" && other.replyId === entry.replyId) return other.parts;
     return other.kind === "part" && other.replyId === entry.replyId ? [other.part] : [];
   });
-  const overtaken = log.some((other) => other.kind === "reply" && other.replyId === entry.replyId && other.overtaken);
+  const overtaken = reply?.kind === "reply" && reply.overtaken;
   return { ...base, replyId: entry.replyId, parts, overtaken };
 }
 
