@@ -20,7 +20,7 @@ export default defineConfig({
         },
         test: {
           name: "unit",
-          include: ["packages/*/test/**/*.test.ts"],
+          include: ["packages/*/test/**/*.test.ts", "torture/*.test.mjs"],
           exclude: ["**/*.process.test.ts", "**/node_modules/**", ...without],
         },
       },

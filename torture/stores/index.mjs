@@ -1,0 +1,21 @@
+// The stores that can be tortured. Another one is another file like sqlite.mjs, and a line here.
+import { sqlite } from "./sqlite.mjs";
+
+/**
+ * @typedef {object} Prepared
+ * @property {string} place   what a worker needs to open the store: a path or an address
+ * @property {() => Promise<void>} cut      the store stops answering (in the supervisor)
+ * @property {() => Promise<void>} restore  and answers again
+ * @property {() => Promise<boolean>} [held]  whether somebody has kept all others from writing for a while now: with a
+ *   file, a process that was frozen in the middle of a transaction
+ * @property {() => Promise<void>} close
+ *
+ * @typedef {object} StoreAdapter
+ * @property {string} name
+ * @property {(folder: string) => Promise<Prepared>} prepare  an empty store; `folder` is the run's own
+ * @property {(place: string, lib: (path: string) => string) => Promise<unknown>} open  in a worker; `lib` finds a
+ *   file of the built library
+ */
+
+/** @type {Record<string, StoreAdapter>} */
+export const stores = { sqlite };
