@@ -317,8 +317,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (r.ended.some(({ claimId }) => claimId === e.claimId)) return nothing();
       if (r.lease !== null && r.lease.expiresAtMs > now) return nothing();
       if (r.lease !== null) expire(r.lease, e);
-      const next = r.outbox === null && r.window === null && r.handoff === null ? r.sends.shift() : undefined;
-      if (next !== undefined) r.outbox = m.outboxOfSend(r, next, now);
+      const next = window.nextSend(r);
+      if (next !== undefined) [r.outbox, r.sends] = [m.outboxOfSend(r, next, now), r.sends.slice(1)];
       if (r.outbox !== null)
         return window.tryAt(r.outbox) > now ? nothing() : granted(take(e, "deliver", r.outbox.sealed));
       if (r.handoff !== null || r.window === null || window.dueAt(r, r.window, limits) > now) return nothing();

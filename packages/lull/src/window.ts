@@ -26,6 +26,7 @@ import type {
   Outbox,
   Parked,
   PastSpan,
+  QueuedSend,
   Seq,
   Version,
   Window,
@@ -148,8 +149,16 @@ export function wakeAt(r: ConversationRecord, limits: Limits): number | null {
   if (r.lease !== null) return r.lease.expiresAtMs;
   if (r.outbox !== null) return tryAt(r.outbox);
   if (r.handoff !== null && (r.window !== null || r.sends.length > 0)) return r.handoff.untilMs;
-  if (r.window !== null) return dueAt(r, r.window, limits);
-  return r.sends[0]?.atMs ?? null;
+  const send = nextSend(r);
+  if (send !== undefined) return send.atMs;
+  return r.window === null ? null : dueAt(r, r.window, limits);
+}
+
+/** The message of the bot's own accord that has its place now: after the turn it was queued in, before any later one. */
+export function nextSend({ sends, outbox, handoff, window }: ConversationRecord): QueuedSend | undefined {
+  const [next] = sends;
+  if (next === undefined || outbox !== null || handoff !== null) return undefined;
+  return window === null || next.seq < window.fromSeq ? next : undefined;
 }
 
 /** When the next part may be tried; at once where none is left to try, so that somebody finds out. */

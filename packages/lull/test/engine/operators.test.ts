@@ -459,8 +459,11 @@ describe("control words", () => {
 });
 
 describe("the backlog rule", () => {
+  // biome-ignore lint/suspicious/noThenProperty: no promise, but the rule's own word
+  const rule = (then: "answer" | "context") => ({ backlog: { maxAgeMs: 60_000, then } });
+
   it("keeps messages that are too old as context", async () => {
-    const { clock, lull, turns, texts } = bot({ backlog: { maxAgeMs: 60_000, then: "context" } });
+    const { clock, lull, turns, texts } = bot(rule("context"));
     await lull.start();
     const nowMs = clock.now();
     const old = await lull.receive("c", { text: "old", sentAt: nowMs - 60_001 });
@@ -474,7 +477,7 @@ describe("the backlog rule", () => {
   });
 
   it("answers them by default", async () => {
-    const { clock, lull, texts } = bot({ backlog: { maxAgeMs: 60_000, then: "answer" } });
+    const { clock, lull, texts } = bot(rule("answer"));
     await lull.start();
     await lull.receive("c", { text: "old", sentAt: clock.now() - 600_000 });
     await clock.advance(20_000);
