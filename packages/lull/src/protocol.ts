@@ -301,13 +301,13 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     typing({ on, forMs }) {
       const until = window.typingUntil(r.window, on, forMs, now, limits);
       if (r.window === null || until === r.window.holdUntilMs) return { is: "nothing" };
-      r.window.holdUntilMs = until;
+      for (const each of window.windowsOf(r)) each.holdUntilMs = until;
       return { is: "held" };
     },
 
     flush() {
       if (r.window === null) return { is: "nothing" };
-      Object.assign(r.window, { quietMs: 0, holdUntilMs: null, incompleteUntilMs: null });
+      for (const each of window.windowsOf(r)) Object.assign(each, window.flushed);
       return { is: "flushed" };
     },
 

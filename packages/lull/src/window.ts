@@ -109,6 +109,14 @@ export function changeAll(
   if (r.outbox !== null) r.outbox.window = anew(r.outbox.window, r.outbox.from);
 }
 
+/** What a flush makes of a window: the answer is wanted now. */
+export const flushed = { quietMs: 0, holdUntilMs: null, incompleteUntilMs: null } as const;
+
+/** Every window that is, or could become, the unanswered range. */
+export function windowsOf(r: ConversationRecord): Window[] {
+  return [r.window, r.lease?.newer, r.outbox?.window].filter((each) => each != null);
+}
+
 /** The end of all waiting, whatever the user does. */
 export function capAt(window: Window, limits: Limits): number {
   return window.openedAtMs + limits.maxWaitMs;

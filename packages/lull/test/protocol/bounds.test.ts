@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { describe, it } from "vitest";
-import type { Held, Limits } from "../../src/model.ts";
+import type { Held, Limits, Outcomes } from "../../src/model.ts";
 import { superseded } from "../../src/window.ts";
 import { Observer } from "./observer.ts";
 import { text, World } from "./world.ts";
@@ -75,8 +75,8 @@ function live(arrivals: Arrival[], modelMs: number[], most: Partial<Limits>): { 
       attempts += 1;
       continue;
     }
-    const { held } = mine;
-    const outcome = seen(() => w.commit(held, ["answer"], { replyId: w.id("r") }));
+    const { held }: { held: Held } = mine;
+    const outcome: Outcomes["commit"] = seen(() => w.commit(held, ["answer"], { replyId: w.id("r") }));
     if (outcome.is === "early") {
       seen(() => w.do("renew", { held: true, deadlineMs: 0, ...held }));
       mine.doneAtMs = outcome.atMs;

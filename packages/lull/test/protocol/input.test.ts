@@ -256,6 +256,30 @@ describe("typing", () => {
     expect(w.wait(4_000).commit(held).is).toBe("committed");
   });
 
+  it("holds what waits behind a sealed turn, and what a reply taken back brings back", () => {
+    const sealed = new World();
+    sealed.say("hi");
+    const held = sealed.respond();
+    sealed.wait(5_000).do("seal", held);
+    sealed.say("and");
+    sealed.do("typing", { on: true, forMs: 30_000 });
+    const holdUntilMs = sealed.now + 30_000;
+    sealed.commit(held);
+    expect(sealed.r.window).toMatchObject({ holdUntilMs });
+
+    const taken = new World();
+    taken.say("hi");
+    const by = taken.respond();
+    taken.wait(5_000).commit(by);
+    taken.settle(by, 0, "refused");
+    taken.say("and");
+    taken.do("typing", { on: true, forMs: 30_000 });
+    taken.attempt(taken.deliver());
+    expect(taken.r.window).toMatchObject({ count: 2, holdUntilMs: expect.any(Number) });
+    taken.do("flush", {});
+    expect(taken.r.window).toMatchObject({ quietMs: 0, holdUntilMs: null });
+  });
+
   it("says nothing where nobody has written", () => {
     expect(new World().peek("typing", { on: true })).toMatchObject({ next: null, outcome: { is: "nothing" } });
   });
