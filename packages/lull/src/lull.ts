@@ -482,7 +482,10 @@ export class Lull {
     }
   }
 
-  /** Waits for the reply that covers `version`, or for its end without one. Null when the time is up. Default 60 s. */
+  /**
+   * Waits for the reply that covers `version`, or for its end without one. Null when the time is up (default 60 s).
+   * `fromSeq`: the `seq` that `receive()` gave, which saves reading the log from its beginning.
+   */
   async reply(
     conversation: ConversationId,
     version: number,
@@ -491,6 +494,7 @@ export class Lull {
     const stop = new AbortController();
     const end = () => stop.abort();
     options.signal?.addEventListener("abort", end);
+    if (options.signal?.aborted) end();
     const timer = new AbortController();
     void this.#clock.sleep(options.timeoutMs ?? 60_000, timer.signal).then(end);
     try {
@@ -499,8 +503,10 @@ export class Lull {
       for await (const { entry } of this.events(conversation, { after, signal: stop.signal })) {
         if (entry === undefined) continue;
         entries.push(entry);
-        const view = endOf(entry, version, entries);
-        if (view !== null) return view;
+        if (endOf(entry, version, entries) === null) continue;
+        // The reply may also cover what came before the place where the caller began to look.
+        const before = after === 0 ? [] : await this.log(conversation, { before: after + 1, limit: 1_000 });
+        return endOf(entry, version, [...before, ...entries]);
       }
       return null;
     } finally {

@@ -64,8 +64,9 @@ describe("say", () => {
           errors.push(code(error));
           throw error;
         });
+        return [];
       },
-    } as unknown as { respond: Respond });
+    });
     await lull.start();
     await hear("a");
     await clock.advance(3_000);
