@@ -355,6 +355,15 @@ export function settle(options: LullOptions): Settings {
   if (options.owner !== undefined && (typeof options.owner !== "string" || options.owner === ""))
     refuse("owner", "a non-empty string", options.owner);
 
+  const stop = words("commands.stop", options.commands?.stop);
+  const reset = words("commands.reset", options.commands?.reset);
+  for (const word of stop)
+    if (reset.has(word))
+      throw new LullError(
+        "invalid-options",
+        `commands.stop and commands.reset share the word ${JSON.stringify(word)}: it can only mean one of them.`,
+      );
+
   return {
     limits: fixed ?? { ...base, ...checkDebounce("balanced") },
     maxTextBytes: limit("maxTextBytes", 1, 64 * 1_048_576),
@@ -365,10 +374,7 @@ export function settle(options: LullOptions): Settings {
     renewMs,
     scanMs: whole("scanMs", options.scanMs, defaults.scanMs, 1, day),
     concurrency: whole("concurrency", options.concurrency, defaults.concurrency, 1, 100_000),
-    commands: {
-      stop: words("commands.stop", options.commands?.stop),
-      reset: words("commands.reset", options.commands?.reset),
-    },
+    commands: { stop, reset },
     backlog:
       options.backlog === undefined
         ? null

@@ -322,7 +322,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (r.outbox !== null)
         return window.tryAt(r.outbox) > now ? nothing() : granted(take(e, "deliver", r.outbox.sealed));
       if (r.handoff !== null || r.window === null || window.dueAt(r, r.window, limits) > now) return nothing();
-      r.attempts += 1;
+      Object.assign(r, { attempts: r.attempts + 1, retryAtMs: null });
       const lease = take(e, "respond", e.seals === true || now >= window.capAt(r.window, limits));
       const { fence, owner, version: to, sealed } = lease;
       note({ kind: "attempt", fence, owner, from: r.answered, to, attempt: r.attempts, sealed });
