@@ -52,6 +52,8 @@ export type OnWrite = (
 
 interface Waiting {
   operation: Operation;
+  /** Monotonic. */
+  sinceMs: number;
   resolve(result: Performed): void;
   reject(error: unknown): void;
 }
@@ -67,6 +69,10 @@ interface Lane {
   /** Newest record known; undefined when nothing is. A guess until a write succeeds under it. */
   record: ConversationRecord | null | undefined;
   queue: Waiting[];
+  /** Performed right now. */
+  under: Waiting[];
+  /** What the store said when it failed last. */
+  trouble: unknown;
   running: boolean;
 }
 
@@ -74,6 +80,9 @@ interface Lane {
 const mostTogether = 100;
 /** Idle conversations whose newest record is remembered, so that the next receive is one round trip. */
 const mostRemembered = 10_000;
+
+/** Callers of a store that hangs are looked after this often. */
+const watchMs = 1_000;
 
 /** The store's clock, as far as this process knows it: the last answer, carried on by the monotonic clock. */
 export interface StoreTime {
@@ -113,7 +122,7 @@ export function cells(
   let generation = 0;
 
   function laneOf(id: ConversationId): Lane {
-    const lane = lanes.get(id) ?? { record: undefined, queue: [], running: false };
+    const lane = lanes.get(id) ?? { record: undefined, queue: [], under: [], trouble: undefined, running: false };
     // Re-inserting keeps the map in order of use.
     lanes.delete(id);
     lanes.set(id, lane);
@@ -144,12 +153,29 @@ export function cells(
   }
 
   async function drain(id: ConversationId, lane: Lane): Promise<void> {
+    const stop = new AbortController();
+    void watch(lane, stop.signal);
     while (lane.queue.length > 0) {
       const alone = special(lane.queue[0]);
       const until = alone ? 1 : lane.queue.findIndex(special);
-      await together(id, lane, lane.queue.splice(0, Math.min(until < 0 ? mostTogether : until, mostTogether)));
+      lane.under = lane.queue.splice(0, Math.min(until < 0 ? mostTogether : until, mostTogether));
+      await together(id, lane, lane.under);
     }
+    lane.under = [];
+    lane.trouble = undefined;
     lane.running = false;
+    stop.abort();
+  }
+
+  /** A store that neither answers nor fails must not keep its callers for ever. */
+  async function watch(lane: Lane, stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await clock.sleep(watchMs, stop);
+      const kept = lane.queue.filter((waiting) => !expired(waiting, lane.trouble));
+      lane.queue.splice(0, lane.queue.length, ...kept);
+      // What is under way cannot be called back; if it was stored after all, a repetition is recognised.
+      for (const waiting of lane.under) expired(waiting, lane.trouble);
+    }
   }
 
   function special(waiting: Waiting | undefined): boolean {
@@ -158,7 +184,6 @@ export function cells(
 
   /** Performs operations in one exchange, whatever it takes. */
   async function together(id: ConversationId, lane: Lane, batch: Waiting[]): Promise<void> {
-    const began = clock.monotonic();
     const mine = generation;
     let failures = 0;
     try {
@@ -174,8 +199,9 @@ export function cells(
         } catch (error) {
           if (mine !== generation || (LullError.isInstance(error) && !error.retryable)) throw error;
           lane.record = undefined;
+          lane.trouble = error;
           failures += 1;
-          left = left.filter((waiting) => !expired(waiting, began, error));
+          left = left.filter((waiting) => !expired(waiting, error));
           if (left.length === 0) return;
           await clock.sleep(Math.min(2_000, 20 * 2 ** Math.min(failures, 7)) * (0.5 + clock.random()));
         }
@@ -315,9 +341,9 @@ export function cells(
   }
 
   /** Rejects an operation whose patience is at an end. */
-  function expired(waiting: Waiting, began: number, cause: unknown): boolean {
+  function expired(waiting: Waiting, cause: unknown): boolean {
     const { patienceMs } = waiting.operation;
-    if (patienceMs === undefined || clock.monotonic() - began < patienceMs) return false;
+    if (patienceMs === undefined || clock.monotonic() - waiting.sinceMs < patienceMs) return false;
     const message = "The store did not answer in time. Repeat the call: what was stored already is recognised.";
     waiting.reject(LullError.isInstance(cause) ? cause : new LullError("store-unavailable", message, { cause }));
     return true;
@@ -327,7 +353,7 @@ export function cells(
     perform(id, operation) {
       const lane = laneOf(id);
       return new Promise((resolve, reject) => {
-        lane.queue.push({ operation, resolve, reject });
+        lane.queue.push({ operation, sinceMs: clock.monotonic(), resolve, reject });
         if (lane.running) return;
         lane.running = true;
         // What arrives in the same turn of the event loop shares the exchange.
