@@ -15,6 +15,7 @@ export default defineConfig({
           alias: [
             { find: /^lull$/, replacement: here("packages/lull/src/index.ts") },
             { find: /^lull\/testing$/, replacement: here("packages/lull/src/testing/index.ts") },
+            { find: /^lull\/postgres$/, replacement: here("packages/lull/src/stores/postgres/index.ts") },
             { find: /^lull\/sqlite$/, replacement: here("packages/lull/src/stores/sqlite/index.ts") },
           ],
         },

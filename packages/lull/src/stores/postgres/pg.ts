@@ -1,0 +1,101 @@
+/**
+ * Postgres through a `Pool` of pg.
+ *
+ * @module
+ */
+import type { Driver, PgPool, PgPoolClient, Row } from "./driver.ts";
+import { isReadOnly } from "./faults.ts";
+
+const ignore = () => {};
+
+export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Driver {
+  const { max } = (pool.options ?? {}) as { max?: number };
+  const names = new Map<string, string>();
+  // An idle connection that breaks is no error of anybody's; unheard, it would end the process.
+  pool.on?.("error", ignore);
+
+  /** Connections are taken by hand, because only so can one that hangs be thrown away. */
+  async function withClient<T>(signal: AbortSignal, use: (client: PgPoolClient) => Promise<T>): Promise<T> {
+    const client = await pool.connect();
+    if (signal.aborted) {
+      client.release();
+      throw signal.reason;
+    }
+    let released = false;
+    const release = (destroy: boolean) => {
+      if (released) return;
+      released = true;
+      signal.removeEventListener("abort", giveUp);
+      client.release(destroy);
+      // Kept listening when destroyed: it may break once more while it closes.
+      if (!destroy) client.removeListener("error", ignore);
+    };
+    const giveUp = () => release(true);
+    client.on("error", ignore);
+    signal.addEventListener("abort", giveUp);
+    try {
+      const result = await use(client);
+      release(false);
+      return result;
+    } catch (error) {
+      // After a failover the old primary may be a standby: the next connection finds the new one.
+      release(isReadOnly(error));
+      throw error;
+    }
+  }
+
+  function nameOf(text: string): string {
+    const name = names.get(text) ?? `lull_${names.size + 1}`;
+    names.set(text, name);
+    return name;
+  }
+
+  return {
+    concurrency: max ?? 10,
+    inMemory: false,
+    query: (text, values, signal) =>
+      withClient(signal, async (client) => {
+        const config = { text, values: [...values], rowMode: "array", ...(prepare ? { name: nameOf(text) } : {}) };
+        const { rows } = (await client.query(config)) as { rows: Row[] };
+        return rows;
+      }),
+    script: (text, signal) => withClient(signal, (client) => client.query(text) as Promise<void>),
+    async listen(channel, onNotify, onLost) {
+      const { Client } = pool as { Client?: new (options: unknown) => PgClient };
+      if (Client === undefined) throw new Error("the pool has no Client to make a connection for hints");
+      const client = new Client(pool.options);
+      let left = false;
+      const lost = () => {
+        if (!left) onLost();
+        left = true;
+      };
+      client.on("error", lost);
+      client.on("end", lost);
+      client.on("notification", (message) => {
+        if (message.payload !== undefined) onNotify(message.payload);
+      });
+      const leave = async () => {
+        left = true;
+        await client.end();
+      };
+      try {
+        await client.connect();
+        await client.query(`listen "${channel}"`);
+      } catch (error) {
+        await leave().catch(ignore);
+        throw error;
+      }
+      return leave;
+    },
+    end: () => pool.end(),
+    leave: () => pool.removeListener?.("error", ignore),
+  };
+}
+
+interface PgClient {
+  connect(): Promise<unknown>;
+  query(text: string): Promise<unknown>;
+  end(): Promise<void>;
+  on(event: "error" | "end", listener: () => void): unknown;
+  on(event: "notification", listener: (message: { payload?: string | undefined }) => void): unknown;
+}

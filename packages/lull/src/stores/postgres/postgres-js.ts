@@ -1,0 +1,50 @@
+/**
+ * Postgres through the `sql` of postgres (Postgres.js). Prepared statements are used unless the client was made with
+ * `prepare: false`; without them it asks for the types first, which is a second round trip.
+ *
+ * It cannot throw a single connection away: one that hangs is lost until the operating system gives it up.
+ *
+ * @module
+ */
+import type { Driver, PostgresJs, Row } from "./driver.ts";
+
+/** It sends several statements along one connection without waiting; more than a few would only queue there. */
+const perConnection = 8;
+
+interface Query extends Promise<unknown> {
+  values(): Promise<Row[]>;
+  cancel(): unknown;
+}
+
+export function postgresJsDriver(sql: PostgresJs): Driver {
+  const { max } = sql.options as { max?: number };
+
+  function run<T>(query: Query, result: (query: Query) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const giveUp = () => void cancel(query);
+    signal.addEventListener("abort", giveUp);
+    return result(query).finally(() => signal.removeEventListener("abort", giveUp));
+  }
+
+  return {
+    concurrency: (max ?? 10) * perConnection,
+    inMemory: false,
+    query: (text, values, signal) =>
+      run(sql.unsafe(text, [...values], { prepare: true }) as Query, (query) => query.values(), signal),
+    script: (text, signal) => run(sql.unsafe(text) as Query, async (query) => void (await query), signal),
+    async listen(channel, onNotify) {
+      // It listens on a connection of its own, and again by itself whenever that breaks.
+      const { unlisten } = await sql.listen(channel, onNotify);
+      return unlisten;
+    },
+    end: () => sql.end({ timeout: 5 }),
+    leave: () => {},
+  };
+}
+
+async function cancel(query: Query): Promise<void> {
+  try {
+    await query.cancel();
+  } catch {
+    // Cancelling is a courtesy to the server; nobody waits for it.
+  }
+}
