@@ -468,13 +468,16 @@ export class Lull {
       let after = options.after ?? (await this.store.load(id)).record?.seq ?? 0;
       while (!signal?.aborted) {
         bell.ring = new AbortController();
-        const page = await this.log(id, { from: after + 1, limit: 200 });
-        for (const entry of page) {
+        const page = await this.log(id, { from: Math.max(1, after), limit: 200 });
+        // The last entry seen is gone: with an erased conversation numbers begin anew.
+        if (page.length === 0 && after > ((await this.store.load(id)).record?.seq ?? 0)) after = 0;
+        const fresh = page.filter(({ seq }) => seq > after);
+        for (const entry of fresh) {
           after = entry.seq;
           yield eventOf(id, entry);
         }
         for (const event of live.splice(0)) yield event;
-        if (page.length === 0 && !signal?.aborted) await this.#clock.sleep(pollMs, bell.ring.signal);
+        if (fresh.length === 0 && !signal?.aborted) await this.#clock.sleep(pollMs, bell.ring.signal);
       }
     } finally {
       signal?.removeEventListener("abort", end);

@@ -97,6 +97,19 @@ describe("events", () => {
     expect(reader.seqs()).toEqual(upTo(450));
   });
 
+  it("begin anew when the conversation was erased", async () => {
+    const { clock, lull, hear } = bot();
+    await hear("a", "b", "c");
+    const reader = follow(lull);
+    await clock.advance(100);
+    await lull.erase("c");
+    await clock.advance(2_000);
+    await hear("a");
+    await clock.advance(2_000);
+    await reader.stop();
+    expect(reader.seqs()).toEqual([1]);
+  });
+
   it("end with their signal, also before they began", async () => {
     const { clock, lull } = bot();
     const stop = new AbortController();
