@@ -262,6 +262,7 @@ export class Observer {
       const settled = was.state !== "queued" && was.state !== "attempting";
       if (settled) assert.equal(part.state, was.state, "a settled part stays settled");
       if (was.doubt && part.state !== "sent") assert.ok(part.doubt, "doubt is sticky");
+      if (part.state === "sent") assert.ok(!part.doubt, "what was sent is not in doubt");
       if (part.doubt) assert.ok(part.state !== "failed" && part.state !== "cancelled", "I10: in doubt is unknown");
       const receipt = entries.some((entry) => entry.kind === "receipt" && entry.index === index);
       if (was.state === "attempting" && part.state === "queued" && !receipt)

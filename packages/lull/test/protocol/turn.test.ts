@@ -64,6 +64,16 @@ describe("claim", () => {
     expect(w.claim()).toMatchObject({ is: "respond", sealed: true });
   });
 
+  it("that seals never has its answer discarded; what comes meanwhile is the next turn's", () => {
+    const w = new World();
+    w.say("hi");
+    const held = w.respond({ seals: true });
+    w.say("more");
+    expect(w.do("discard", { reason: "superseded", ...held }).is).toBe("current");
+    expect(w.commit(held).is).toBe("committed");
+    expect(w.entries("reply")).toMatchObject([{ from: 0, to: 1, overtaken: true }]);
+  });
+
   it("takes an expired lease over, counts the failure, and waits for nothing the first two times", () => {
     const w = new World({ maxFailures: 5 });
     w.say("hi");
