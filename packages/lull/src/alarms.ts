@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { enough } from "./clock.ts";
 import type { ConversationId } from "./model.ts";
 import type { Clock } from "./ports.ts";
 
@@ -30,7 +31,7 @@ export function alarms(clock: Clock, now: () => number, ring: (id: ConversationI
     while (heap[0] !== undefined && current.get(heap[0].id) !== heap[0].atMs) pop(heap);
     const first = heap[0];
     if (sleep !== null && sleep.atMs === first?.atMs) return;
-    sleep?.stop.abort();
+    sleep?.stop.abort(enough);
     sleep = null;
     if (first === undefined) return;
     const mine = { atMs: first.atMs, stop: new AbortController() };

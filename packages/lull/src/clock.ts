@@ -54,3 +54,9 @@ export function nextTurn(): Promise<void> {
     else setTimeout(resolve, 0);
   });
 }
+
+/**
+ * The reason with which a sleep is ended that nobody needs any more. Without one, `abort()` makes an exception with a
+ * stack, which costs as much as a transition of the protocol.
+ */
+export const enough = "enough";

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { enough } from "./clock.ts";
 import type { Part, PartReceipt } from "./model.ts";
 import type { Channel, Clock, Delivery, Receipt } from "./ports.ts";
 
@@ -45,7 +46,7 @@ export async function tryPart(
   } catch (error) {
     return partReceipt({ status: "unknown", error: messageOf(error) }, channel);
   } finally {
-    timer.abort();
+    timer.abort(enough);
     stop.abort();
   }
 }

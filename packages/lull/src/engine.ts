@@ -6,6 +6,7 @@
  */
 import { type Alarms, alarms } from "./alarms.ts";
 import { type Cells, cells, type Operation, type Performed, type StoreTime, storeTime } from "./cell.ts";
+import { enough } from "./clock.ts";
 import { channelsOf, choose, messageOf, tryPart, whenInDoubt } from "./delivery.ts";
 import { LullError } from "./errors.ts";
 import { eventOf, type LullEvent } from "./events.ts";
@@ -106,7 +107,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   const writes = cells(store, clock, time, limitsOf, onWrite);
   store.wake?.((id) => {
     const run = runs.get(id);
-    if (run?.worker.model === "running") void refresh(run);
+    // An answer that waits for quiet may be out of date as well.
+    if (run?.worker.model === "running" || run?.worker.answer) void refresh(run);
   });
 
   /** `queue` never discards, so it waits for the quiet first: the plain debounce. */
@@ -195,10 +197,10 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   function letGo(run: Run): void {
     for (const said of run.said.splice(0)) said.reject(run.attempt?.stop.signal.reason ?? abortReason("lost"));
     if (run.typing !== null) showTyping(run, false);
-    run.wait?.stop.abort();
+    run.wait?.stop.abort(enough);
     run.wait = null;
-    run.attempt?.over.abort();
-    if ((run.attempt?.effects ?? 0) === 0) run.beat?.stop.abort();
+    run.attempt?.over.abort(enough);
+    if ((run.attempt?.effects ?? 0) === 0) run.beat?.stop.abort(enough);
   }
 
   function retire(run: Run): void {
@@ -213,7 +215,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
 
   function waitUntil(run: Run, untilMs: number): void {
     if (run.wait?.untilMs === untilMs) return;
-    run.wait?.stop.abort();
+    run.wait?.stop.abort(enough);
     const mine = { untilMs, stop: new AbortController() };
     run.wait = mine;
     void clock.sleep(Math.max(0, untilMs - time.now()), mine.stop.signal).then(() => {
@@ -392,7 +394,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
         typeof retryAfterMs === "number" && retryAfterMs >= 0 ? Math.min(Math.ceil(retryAfterMs), 86_400_000) : null;
       dispatch(run, { type: "threw", error: messageOf(error), ...(wish === null ? {} : { retryAfterMs: wish }) });
     } finally {
-      attempt.over.abort();
+      attempt.over.abort(enough);
     }
   }
 
@@ -456,7 +458,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
           return await effect;
         } finally {
           attempt.effects -= 1;
-          if (run.worker.lease?.fence !== attempt.grasp.fence && attempt.effects === 0) run.beat?.stop.abort();
+          if (run.worker.lease?.fence !== attempt.grasp.fence && attempt.effects === 0) run.beat?.stop.abort(enough);
         }
       },
     });

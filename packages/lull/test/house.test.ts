@@ -29,7 +29,7 @@ const mayImport: Record<string, readonly string[]> = {
   channels: ["model", "errors", "ports", "clock"],
   options: ["model", "window", "errors", "events", "ports", "clock", "turn"],
   intake: ["model", "errors", "ports", "clock", "options"],
-  alarms: ["model", "ports"],
+  alarms: ["model", "ports", "clock"],
   cell: ["model", "window", "protocol", "errors", "ports"],
   view: ["model", "window"],
   explain: ["model"],
