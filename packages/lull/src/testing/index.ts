@@ -7,6 +7,21 @@
 // Virtual time
 export { dice, settled, type VirtualClock, type VirtualClockOptions, virtualClock } from "./clock.ts";
 export { expect } from "./expect.ts";
+// Simulator
+export {
+  type Figures,
+  type MakeStore,
+  type Plan,
+  type Profile,
+  report,
+  type Simulated,
+  type SimulateOptions,
+  type Step,
+  shrinkFailure,
+  simulate,
+  simulatePlan,
+  type Violation,
+} from "./simulator/index.ts";
 // For those who write stores
 export {
   type ContractOptions,
@@ -17,3 +32,4 @@ export {
   type StoreUnderTest,
   storeContract,
 } from "./store-contract.ts";
+export { type Lognormal, type TypingParameters, typingParameters } from "./typing.ts";
