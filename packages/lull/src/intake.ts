@@ -112,6 +112,20 @@ function clean(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
 
+/** Deeper values would overflow the stack of whoever walks them. */
+const mostNesting = 64;
+
+/** True when arrays and objects nest deeper than `most`; works on the JSON text, so it cannot overflow itself. */
+function nestsDeeper(json: string, most: number): boolean {
+  let depth = 0;
+  for (const [token] of json.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/g)) {
+    if (token === "[" || token === "{") depth += 1;
+    else if (token === "]" || token === "}") depth -= 1;
+    if (depth > most) return true;
+  }
+  return false;
+}
+
 /** A JSON value without functions, cycles, NaN or undefined. */
 export function checkJson(field: string, value: unknown, mostBytes: number): Json {
   let text: string | undefined;
@@ -125,19 +139,26 @@ export function checkJson(field: string, value: unknown, mostBytes: number): Jso
     throw new LullError("too-large", `${field} must be at most ${mostBytes} bytes of JSON; got ${byteLength(text)}.`, {
       details: { field },
     });
-  return JSON.parse(clean(text)) as Json;
+  if (nestsDeeper(text, mostNesting)) invalid(field, `must not nest deeper than ${mostNesting} levels.`);
+  // In JSON text a lone surrogate stands as its escape.
+  return JSON.parse(
+    text.replace(/\\(?:u(d[89a-f][0-9a-f]{2})|.)/g, (found, lone) => (lone ? "\ufffd" : found)),
+  ) as Json;
 }
 
 export function checkObject(field: string, value: unknown, mostBytes: number): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value)) invalid(field, "must be an object.");
-  return checkJson(field, value, mostBytes) as JsonObject;
+  const json = checkJson(field, value, mostBytes);
+  // A Date, for one, is an object that becomes a string.
+  if (typeof json !== "object" || json === null || Array.isArray(json)) invalid(field, "must be an object.");
+  return json;
 }
 
 /** Parts from `text` or `parts`: exactly one of them, not empty, bounded. */
 export function checkParts(field: string, given: { text?: unknown; parts?: unknown }, settings: Settings): Part[] {
   if (given.text !== undefined && given.parts !== undefined) invalid(`${field}text`, "and parts exclude each other.");
-  const list = given.parts ?? (given.text === undefined ? undefined : [given.text]);
-  if (list === undefined) invalid(`${field}text`, "or parts is required.");
+  if (given.parts === undefined && given.text === undefined) invalid(`${field}text`, "or parts is required.");
+  const list = given.parts === undefined ? [given.text] : given.parts;
   if (!Array.isArray(list)) invalid(`${field}parts`, "must be an array.");
   if (list.length === 0) invalid(`${field}parts`, "must not be empty.");
   if (list.length > settings.limits.maxParts)
@@ -173,10 +194,10 @@ export function checkPart(field: string, part: unknown): Part {
         invalid(`${field}.filename`, "must be a string.");
       return {
         type: "file",
-        mediaType: given["mediaType"],
-        ...(given["url"] === undefined ? {} : { url: given["url"] }),
+        mediaType: clean(given["mediaType"]),
+        ...(given["url"] === undefined ? {} : { url: clean(given["url"]) }),
         ...(given["ref"] === undefined ? {} : { ref: checkJson(`${field}.ref`, given["ref"], 65_536) }),
-        ...(given["filename"] === undefined ? {} : { filename: given["filename"] }),
+        ...(given["filename"] === undefined ? {} : { filename: clean(given["filename"]) }),
       };
     }
     case "data":

@@ -151,7 +151,8 @@ function show(value: unknown): string {
   try {
     return `${JSON.stringify(value) ?? String(value)} (${value === null ? "null" : typeof value})`;
   } catch {
-    return String(value);
+    // A cycle, a bigint; or an object that cannot even become a string.
+    return typeof value === "object" ? Object.prototype.toString.call(value) : String(value);
   }
 }
 
@@ -175,6 +176,38 @@ function known(name: string, value: object, keys: readonly string[]): void {
         "invalid-options",
         `${name} has an unknown key ${JSON.stringify(key)}; known: ${keys.join(", ")}.`,
       );
+}
+
+/** An object that can do all of this: a mistake shows at the start, not with the first message. */
+function able(name: string, value: unknown, methods: readonly string[]): void {
+  const given = value as Record<string, unknown> | null;
+  const lacks = methods.filter((method) => typeof given?.[method] !== "function");
+  if (typeof value !== "object" || value === null || lacks.length > 0)
+    refuse(name, `an object with ${methods.join(", ")}`, value);
+}
+
+function checkChannel(name: string, value: Channel): void {
+  able(name, value, ["deliver"]);
+  const { name: called, idempotent, find, typing, whenInDoubt, timeoutMs } = value;
+  if (typeof called !== "string" || called === "") refuse(`${name}.name`, "a non-empty string", called);
+  if (typeof (idempotent ?? false) !== "boolean") refuse(`${name}.idempotent`, "true or false", idempotent);
+  for (const [key, method] of Object.entries({ find, typing }))
+    if (method !== undefined && typeof method !== "function") refuse(`${name}.${key}`, "a function", method);
+  oneOf(`${name}.whenInDoubt`, whenInDoubt, ["at-least-once", "at-most-once"], "at-least-once");
+  whole(`${name}.timeoutMs`, timeoutMs, 1, 1, day);
+}
+
+function checkChannels({ deliver, channels }: LullOptions): void {
+  if (deliver !== undefined && channels !== undefined)
+    throw new LullError("invalid-options", "Give either deliver or channels, not both.");
+  if (deliver !== undefined && typeof deliver !== "function") checkChannel("deliver", deliver);
+  if (channels === undefined) return;
+  if (!Array.isArray(channels)) refuse("channels", "an array of channels", channels);
+  channels.forEach((channel, index) => {
+    checkChannel(`channels[${index}]`, channel);
+  });
+  const twice = channels.find(({ name }, index) => channels.findIndex((other) => other.name === name) !== index);
+  if (twice !== undefined) throw new LullError("invalid-options", `Two channels are named ${show(twice.name)}.`);
 }
 
 /**
@@ -292,8 +325,9 @@ export function settle(options: LullOptions): Settings {
     refuse("store", "a store such as memory() or sqlite(db)", options.store);
   if (options.respond !== undefined && typeof options.respond !== "function")
     refuse("respond", "a function", options.respond);
-  if (options.deliver !== undefined && options.channels !== undefined)
-    throw new LullError("invalid-options", "Give either deliver or channels, not both.");
+  checkChannels(options);
+  if (options.clock !== undefined) able("clock", options.clock, ["now", "monotonic", "sleep", "random", "id"]);
+  if (options.logger !== undefined) able("logger", options.logger, ["debug", "info", "warn", "error"]);
   const given = options.limits ?? {};
   known("limits", given, limitKeys);
   if (options.lease !== undefined) known("lease", options.lease, ["leaseMs", "renewMs", "turnTimeoutMs"]);
@@ -380,6 +414,7 @@ export function settle(options: LullOptions): Settings {
         ? null
         : {
             maxAgeMs: whole("backlog.maxAgeMs", options.backlog.maxAgeMs, day, 0, longestMs),
+            // biome-ignore lint/suspicious/noThenProperty: the name authors write; a string, so nobody can await it
             then: oneOf("backlog.then", options.backlog.then, ["answer", "context"], "answer"),
           },
     editAfterAnswer: oneOf("editAfterAnswer", options.editAfterAnswer, ["ignore", "new-input"], "ignore"),

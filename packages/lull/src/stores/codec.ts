@@ -25,8 +25,8 @@ import {
 } from "../model.ts";
 import {
   dictionary,
-  finite,
   flag,
+  instant,
   integer,
   isObject,
   list,
@@ -50,11 +50,11 @@ const entryMigrations: Migrations = {};
 
 const window = object<Window>({
   fromSeq: integer,
-  openedAtMs: finite,
-  lastInputAtMs: finite,
-  holdUntilMs: nullable(finite),
-  incompleteUntilMs: nullable(finite),
-  quietMs: finite,
+  openedAtMs: instant,
+  lastInputAtMs: instant,
+  holdUntilMs: nullable(instant),
+  incompleteUntilMs: nullable(instant),
+  quietMs: integer,
   count: integer,
 });
 
@@ -64,8 +64,8 @@ const lease = object<Lease>({
   fence: integer,
   purpose: oneOf("respond", "deliver"),
   version: integer,
-  expiresAtMs: finite,
-  deadlineMs: finite,
+  expiresAtMs: instant,
+  deadlineMs: instant,
   sealed: flag,
   newer: nullable(window),
 });
@@ -76,7 +76,7 @@ type BegunEffect = Extract<Effect, { state: "begun" }>;
 const effects = dictionary((value) =>
   isObject(value) && value.state === "ended"
     ? object<Omit<EndedEffect, "state">>({ fence: integer, seq: integer })(value)
-    : object<BegunEffect>({ state: oneOf("begun"), fence: integer, untilMs: finite })(value),
+    : object<BegunEffect>({ state: oneOf("begun"), fence: integer, untilMs: instant })(value),
 );
 
 const outbox = object<Outbox>({
@@ -85,7 +85,7 @@ const outbox = object<Outbox>({
   fence: integer,
   from: integer,
   to: integer,
-  committedAtMs: finite,
+  committedAtMs: instant,
   sealed: flag,
   open: flag,
   ending: oneOf("cut", "cancelled", null),
@@ -94,12 +94,12 @@ const outbox = object<Outbox>({
       state: oneOf("queued", "attempting", "sent", "failed", "unknown", "cancelled"),
       doubt: flag,
       tries: integer,
-      nextAtMs: finite,
+      nextAtMs: instant,
       seq: integer,
       index: integer,
     }),
   ),
-  newerAtMs: nullable(finite),
+  newerAtMs: nullable(instant),
   window: nullable(window),
   span: integer,
   restarts: integer,
@@ -122,20 +122,20 @@ const record = object<ConversationRecord>({
   attempts: integer,
   restarts: integer,
   failures: integer,
-  retryAtMs: nullable(finite),
+  retryAtMs: nullable(instant),
   effects,
   outbox: nullable(outbox),
-  sends: list(object<QueuedSend>({ replyId: text, seq: integer, parts: integer, atMs: finite })),
+  sends: list(object<QueuedSend>({ replyId: text, seq: integer, parts: integer, atMs: instant })),
   ended: list(object<EndedAttempt>({ fence: integer, claimId: text, outcome: text })),
   handoff: nullable(
-    object<Handoff>({ sinceMs: finite, untilMs: finite, backlog: oneOf("answer", "context"), by: optional(text) }),
+    object<Handoff>({ sinceMs: instant, untilMs: instant, backlog: oneOf("answer", "context"), by: optional(text) }),
   ),
-  parked: nullable(object<Parked>({ ...span, atMs: finite, reason: text })),
+  parked: nullable(object<Parked>({ ...span, atMs: instant, reason: text })),
   last: nullable(object<PastSpan>(span)),
-  tempo: object<ConversationRecord["tempo"]>({ sinceMs: finite, replies: integer }),
+  tempo: object<ConversationRecord["tempo"]>({ sinceMs: instant, replies: integer }),
   address: present,
-  createdAtMs: finite,
-  updatedAtMs: finite,
+  createdAtMs: instant,
+  updatedAtMs: instant,
 });
 
 /** Bodies are checked where the code indexes into them; a kind this release does not know is kept as it is. */
@@ -151,7 +151,7 @@ const bodies: Readonly<Record<string, Shape>> = {
   effect: object({ key: text, span: integer, value: present }),
 };
 
-const entry = object({ kind: text, seq: integer, atMs: finite });
+const entry = object({ kind: text, seq: integer, atMs: instant });
 
 export function encodeRecord(value: ConversationRecord): string {
   return JSON.stringify(value);

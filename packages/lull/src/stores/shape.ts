@@ -17,7 +17,8 @@ const when =
 export const text = when((value) => typeof value === "string");
 export const flag = when((value) => typeof value === "boolean");
 export const integer = when((value) => Number.isSafeInteger(value));
-export const finite = when((value) => Number.isFinite(value));
+/** Whole milliseconds that are a date: sums of instants and durations stay far from 2⁵³. */
+export const instant = when((value) => Number.isSafeInteger(value) && Math.abs(Number(value)) <= 8.64e15);
 /** Any JSON value; null included, absence not. */
 export const present = when((value) => value !== undefined);
 
