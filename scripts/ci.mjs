@@ -30,6 +30,7 @@ const total = { passed: 0, failed: 0 };
 const summary = [];
 try {
   if (perform("install", () => check("npm ci"))) {
+    perform("servers", () => check("node scripts/servers/install.mjs"));
     for (const [name, step] of steps) {
       if (only.length === 0 || only.includes(name)) perform(name, step);
     }

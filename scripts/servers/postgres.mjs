@@ -37,6 +37,7 @@ function bouncerProgram() {
  * @typedef {object} PostgresServer
  * @property {string} url of a database named postgres; no password
  * @property {number} port
+ * @property {string} data its folder
  * @property {number} pid
  * @property {(sql: string) => Promise<Record<string, unknown>[]>} run a statement, on a connection of its own
  * @property {(mode?: "fast" | "immediate") => Promise<void>} stop "immediate" is a crash
@@ -105,6 +106,7 @@ export async function startPostgres({ settings = {} } = {}) {
   return {
     url,
     port,
+    data,
     get pid() {
       return program.child.pid ?? 0;
     },

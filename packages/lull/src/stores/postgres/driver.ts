@@ -61,11 +61,14 @@ export interface Driver {
   readonly concurrency: number;
   /** True when the data lives and dies with this process. */
   readonly inMemory: boolean;
-  /** Runs one statement. When `signal` aborts, nobody waits any more, and the connection is not to be trusted. */
-  query(text: string, values: readonly Value[], signal: AbortSignal): Promise<Row[]>;
+  /**
+   * Runs one statement; asks for its values when there is a connection to send them on. When `signal` aborts, nobody
+   * waits any more, and the connection is not to be trusted.
+   */
+  query(text: string, values: () => readonly Value[], signal: AbortSignal): Promise<Row[]>;
   /** Runs several statements, without values, in one transaction. */
   script(text: string, signal: AbortSignal): Promise<void>;
-  /** Hears notifications, on a connection of its own, until told to stop; `onGap` when some may have been missed. */
+  /** Hears notifications, on a connection of its own, until told to stop; `onLost` when it hears no more. */
   listen(channel: string, onNotify: (payload: string) => void, onLost: () => void): Promise<() => Promise<void>>;
   /** Closes the client. */
   end(): Promise<void>;

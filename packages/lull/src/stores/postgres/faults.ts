@@ -36,6 +36,9 @@ const permanent = /^(28|3D|42|26)/;
 /** A pooler handed us a connection on which our prepared statement was never prepared, or already is. */
 const unprepared = ["26000", "42P05"];
 
+/** Longer than an index takes; characters that the encoding does not have. */
+const unstorable = ["54000", "22021", "22P05"];
+
 export function toStoreError(error: unknown): LullError {
   if (LullError.isInstance(error)) return error;
   const message = error instanceof Error ? error.message || error.name : String(error);
@@ -51,7 +54,7 @@ export function toStoreError(error: unknown): LullError {
     const text = `The log is longer than its record says: ${message}.`;
     return new LullError("store-damaged", text, { cause: error, details });
   }
-  if (state.startsWith("54") || state.startsWith("22")) {
+  if (unstorable.includes(state)) {
     const text = `Postgres cannot store this: ${message}.`;
     return new LullError("invalid-argument", text, { cause: error, details });
   }

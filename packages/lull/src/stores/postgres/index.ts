@@ -120,9 +120,11 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
     return opening;
   }
 
-  async function trip(step: Step, text: string, values: (waitedMs: number) => readonly Value[]): Promise<Row[]> {
+  type Values = (waitedMs: number) => readonly Value[];
+
+  async function trip(step: Step, text: string, values: Values): Promise<Row[]> {
     await ready();
-    return step((signal, waitedMs) => driver.query(text, values(waitedMs), signal));
+    return step((signal, waitedMs) => driver.query(text, () => values(waitedMs()), signal));
   }
 
   function ask(text: string, values: readonly Value[] = []): Promise<Row[]> {
@@ -175,7 +177,7 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
       const rows = await trips.call((step) =>
         // Time spent waiting for a connection is no fault of the caller's clock.
         trip(step, sql.exchange, (waitedMs) => [
-          ...times(atMs, atMs === null ? nowMs + Math.round(waitedMs) : nowMs),
+          ...times(atMs, atMs === null ? nowMs + waitedMs : nowMs),
           ...write.values,
         ]),
       );
@@ -330,7 +332,8 @@ function openSchema(
   scriptLimitMs: number,
   nowMs: number,
 ): Promise<Found> {
-  const ask: Ask = (text, values = []) => trips.call((step) => step((signal) => driver.query(text, values, signal)));
+  const ask: Ask = (text, values = []) =>
+    trips.call((step) => step((signal) => driver.query(text, () => values, signal)));
   const script = (text: string) => trips.call((step) => step((signal) => driver.script(text, signal)), scriptLimitMs);
   return prepareSchema(
     { ask, script },

@@ -10,7 +10,7 @@ import { tooLate, toStoreError } from "./faults.ts";
 
 export interface Lanes {
   /**
-   * Runs `work` within `limitMs`; `step` inside it takes a lane for one trip to the server. `waitedMs` is the time
+   * Runs `work` within `limitMs`; `step` inside it takes a lane for one trip to the server. `waitedMs()` is the time
    * since the call.
    */
   call<T>(work: (step: Step) => Promise<T>, limitMs?: number): Promise<T>;
@@ -18,7 +18,7 @@ export interface Lanes {
   idle(): Promise<void>;
 }
 
-export type Step = <T>(trip: (signal: AbortSignal, waitedMs: number) => Promise<T>) => Promise<T>;
+export type Step = <T>(trip: (signal: AbortSignal, waitedMs: () => number) => Promise<T>) => Promise<T>;
 
 export function lanes(concurrency: number, usualLimitMs: number, clock: Clock): Lanes {
   const line: { enter: () => void; signal: AbortSignal }[] = [];
@@ -62,7 +62,7 @@ export function lanes(concurrency: number, usualLimitMs: number, clock: Clock): 
       };
       over.signal.addEventListener("abort", giveBack);
       try {
-        return await trip(over.signal, clock.monotonic() - startedAt);
+        return await trip(over.signal, () => Math.round(clock.monotonic() - startedAt));
       } catch (error) {
         throw toStoreError(error);
       } finally {

@@ -45,7 +45,7 @@ export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Drive
   }
 
   function nameOf(text: string): string {
-    const name = names.get(text) ?? `lull_${names.size + 1}`;
+    const name = names.get(text) ?? `lull_${digest(text)}`;
     names.set(text, name);
     return name;
   }
@@ -55,7 +55,7 @@ export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Drive
     inMemory: false,
     query: (text, values, signal) =>
       withClient(signal, async (client) => {
-        const config = { text, values: [...values], rowMode: "array", ...(prepare ? { name: nameOf(text) } : {}) };
+        const config = { text, values: [...values()], rowMode: "array", ...(prepare ? { name: nameOf(text) } : {}) };
         const { rows } = (await client.query(config)) as { rows: Row[] };
         return rows;
       }),
@@ -90,6 +90,16 @@ export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Drive
     end: () => pool.end(),
     leave: () => pool.removeListener?.("error", ignore),
   };
+}
+
+/** The same for the same text, whichever store on the pool asks: a name stands for one statement per connection. */
+function digest(text: string): string {
+  let [high, low] = [0xdeadbeef, 0x41c6ce57];
+  for (let index = 0; index < text.length; index++) {
+    high = Math.imul(high ^ text.charCodeAt(index), 2654435761);
+    low = Math.imul(low ^ text.charCodeAt(index), 1597334677);
+  }
+  return [high, low].map((half) => (half >>> 0).toString(16).padStart(8, "0")).join("");
 }
 
 interface PgClient {

@@ -10,7 +10,7 @@ export function pgliteDriver(db: PGliteLike): Driver {
     concurrency: 1,
     inMemory: db.dataDir === undefined || db.dataDir === "" || db.dataDir.startsWith("memory:"),
     async query(text, values) {
-      const { rows } = await db.query(text, [...values], { rowMode: "array" });
+      const { rows } = await db.query(text, [...values()], { rowMode: "array" });
       return rows as Row[];
     },
     async script(text) {

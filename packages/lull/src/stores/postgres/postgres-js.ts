@@ -14,13 +14,19 @@ const perConnection = 8;
 interface Query extends Promise<unknown> {
   values(): Promise<Row[]>;
   cancel(): unknown;
+  readonly active: boolean;
+  readonly state: unknown;
 }
 
 export function postgresJsDriver(sql: PostgresJs): Driver {
   const { max } = sql.options as { max?: number };
 
   function run<T>(query: Query, result: (query: Query) => Promise<T>, signal: AbortSignal): Promise<T> {
-    const giveUp = () => void cancel(query);
+    // One that waits for a connection is taken back. One under way is left alone: its cancelling is a connection of
+    // its own whose failure nobody could catch.
+    const giveUp = () => {
+      if (!query.active && query.state === null) query.cancel();
+    };
     signal.addEventListener("abort", giveUp);
     return result(query).finally(() => signal.removeEventListener("abort", giveUp));
   }
@@ -29,7 +35,7 @@ export function postgresJsDriver(sql: PostgresJs): Driver {
     concurrency: (max ?? 10) * perConnection,
     inMemory: false,
     query: (text, values, signal) =>
-      run(sql.unsafe(text, [...values], { prepare: true }) as Query, (query) => query.values(), signal),
+      run(sql.unsafe(text, [...values()], { prepare: true }) as Query, (query) => query.values(), signal),
     script: (text, signal) => run(sql.unsafe(text) as Query, async (query) => void (await query), signal),
     async listen(channel, onNotify) {
       // It listens on a connection of its own, and again by itself whenever that breaks.
@@ -39,12 +45,4 @@ export function postgresJsDriver(sql: PostgresJs): Driver {
     end: () => sql.end({ timeout: 5 }),
     leave: () => {},
   };
-}
-
-async function cancel(query: Query): Promise<void> {
-  try {
-    await query.cancel();
-  } catch {
-    // Cancelling is a courtesy to the server; nobody waits for it.
-  }
 }
