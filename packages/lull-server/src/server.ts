@@ -17,7 +17,7 @@ import { Problem, problemBody, problemOf, problemResponse } from "./problem.ts";
 import { createRespond } from "./respond/index.ts";
 import { createSchemas } from "./schemas.ts";
 import type { Config } from "./settings.ts";
-import { openStore } from "./store.ts";
+import { openStore, storeProblem } from "./store.ts";
 
 export interface Server {
   /** For example `http://127.0.0.1:8080`; the port is the real one. */
@@ -77,7 +77,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
   checkExposure(config.host, keys);
   const respond = createRespond(config);
   const deliver = createChannel(config, log);
-  const { store, title } = await openStore(config.store, log);
+  const { store, title } = await openStore(config, log);
   let lull: Lull;
   try {
     lull = new Lull({
@@ -91,7 +91,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
   } catch (error) {
     await store.close();
     if ((error as { code?: unknown }).code === "invalid-options") throw new ConfigError([(error as Error).message]);
-    throw error;
+    throw storeProblem(error, title);
   }
 
   const closing = new AbortController();

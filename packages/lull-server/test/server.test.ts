@@ -96,8 +96,9 @@ describe("a server", () => {
 describe("a start that cannot work", () => {
   test.each([
     [{ host: "0.0.0.0" }, "no keys are set"],
-    [{ store: "postgres://u:secret@h/db" }, "a postgres: address, which this version cannot open"],
-    [{ store: "lull.db" }, "store must be sqlite:PATH or memory:"],
+    [{ store: "mysql://u:secret@h/db" }, "a mysql: address, which this version cannot open"],
+    [{ store: "postgres://u:secret@h:port/db" }, "no valid address"],
+    [{ store: "lull.db" }, "store must be sqlite:PATH, postgres://"],
     [{ quietMs: "10", startMs: "20" }, "startMs"],
     [{ leaseMs: "1000", renewMs: "900" }, "renewMs"],
     [{ apiKeys: "a:send:short" }, "at least 16 characters"],

@@ -100,6 +100,10 @@ program
   .description("check a store of your own against the published contract")
   .action(async (module) => (await import("./check-store.ts")).checkStore(module));
 
+withSettings(program.command("migrate"))
+  .description("make the store's tables, or bring them up to date, before servers start")
+  .action(async (options) => (await import("./migrate.ts")).migrate(sourcesFrom(options)));
+
 program
   .command("demo")
   .description("20 seconds that show the problem and the cure, offline")
@@ -110,7 +114,7 @@ program
   .description("make a secret that signs webhooks")
   .action(async () => (await import("./secret.ts")).secret());
 
-program.addHelpText("after", () => `\nSettings of serve and doctor: lull serve --help`);
+program.addHelpText("after", () => `\nSettings of serve, doctor and migrate: lull serve --help`);
 for (const command of [program, serve]) command.configureHelp({ sortSubcommands: false });
 
 // `lull watch | head`: the reader has seen enough.

@@ -7,7 +7,7 @@ import { silent } from "../log.ts";
 import { createRespond } from "../respond/index.ts";
 import { lullOptions } from "../server.ts";
 import { type Config, settingNames, settings } from "../settings.ts";
-import { openStore, placeOf, sqliteDriver } from "../store.ts";
+import { openStore, placeOf, placeTitle, sqliteDriver } from "../store.ts";
 import { CliError } from "./client.ts";
 import { hasColour, paint, plain } from "./terminal.ts";
 
@@ -67,7 +67,7 @@ export async function doctor(sources: Sources): Promise<void> {
   await attempt(async () => {
     const place = placeOf(config.store);
     if (place.kind === "sqlite") tell("ok", `SQLite driver: ${(await sqliteDriver()).name}`);
-    const { store, title } = await openStore(config.store, silent);
+    const { store, title } = await openStore(config, silent);
     try {
       const { conversations } = await store.stats();
       if (store.durability.class === "memory")
@@ -98,6 +98,7 @@ export async function doctor(sources: Sources): Promise<void> {
 function shown(name: keyof Config, config: Config): string {
   const spec = settings[name] as { secret?: true };
   if (spec.secret) return "(secret)";
+  if (name === "store") return placeTitle(placeOf(config.store), config);
   const value = config[name];
   return plain(Array.isArray(value) ? value.join(", ") : String(value)).slice(0, 80);
 }
