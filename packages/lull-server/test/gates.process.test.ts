@@ -4,6 +4,7 @@
  */
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sqliteDriver } from "../src/store.ts";
 import { newSecret } from "../src/webhook.ts";
 import {
   type Entry,
@@ -16,24 +17,26 @@ import {
   type ServerProcess,
   sleep,
   taken,
+  tookMs,
 } from "./support/processes.ts";
 import { type Behaviour, type Call, type Program, summary } from "./support/program.ts";
 
 const quietMs = 800;
 const leaseMs = 2_000;
 /** A crash may delay an answer by one lease, and the search for what dead processes left behind. */
-const recoveryMs = leaseMs + 2_000;
+const searchMs = 2_000;
 /** What a busy machine may add where the exact time is not the point. */
 const slackMs = 1_500;
 
 /** How long after a kill the next model call or delivery attempt began, by the place of the kill. */
 const recoveries = new Map<string, number[]>();
 
-function recovered(place: string, killedAtMs: number, call: Call): void {
-  const tookMs = call.atMs - killedAtMs;
-  recoveries.set(place, [...(recoveries.get(place) ?? []), tookMs]);
-  expect(tookMs, `${place}: ${summary(call)}`).toBeGreaterThan(0);
-  expect(tookMs, `${place}: ${summary(call)}`).toBeLessThanOrEqual(recoveryMs);
+/** `readyAtMs`: when the process that goes on was started, if it did not run before. */
+function recovered(place: string, killedAtMs: number, call: Call, readyAtMs = 0): void {
+  recoveries.set(place, [...(recoveries.get(place) ?? []), call.atMs - killedAtMs]);
+  expect(call.atMs).toBeGreaterThan(killedAtMs);
+  const fromMs = Math.max(killedAtMs + leaseMs, readyAtMs);
+  expect(tookMs(fromMs, call.atMs), `${place}: ${summary(call)}`).toBeLessThanOrEqual(searchMs);
 }
 
 afterAll(() => {
@@ -111,14 +114,30 @@ describe("two processes on one file", () => {
     await scene.close();
   });
 
-  /** Messages 300 ms apart, to the given servers in turn. Resolves to when the last was sent. */
-  async function burst(conversation: string, servers: ServerProcess[], ids = ["m1", "m2", "m3"]): Promise<number> {
-    let lastMs = 0;
-    for (const [at, id] of ids.entries()) {
-      if (at > 0) await sleep(300);
-      lastMs = (await scene.write(servers[at % servers.length] as ServerProcess, conversation, id)).sentAtMs;
+  interface Burst {
+    conversation: string;
+    lastMs: number;
+  }
+
+  /**
+   * Three messages 300 ms apart, to the given servers in turn. On a machine so busy that one of them was not stored
+   * before the one before it was quiet for long enough, nothing follows from it, and it is tried again elsewhere.
+   */
+  async function burst(name: string, servers: ServerProcess[], behaviour: { model?: Behaviour } = {}): Promise<Burst> {
+    for (let tries = 1; tries <= 20; tries++) {
+      const conversation = `${name}-${tries}`;
+      behaviours.set(conversation, behaviour);
+      let lastMs = Number.POSITIVE_INFINITY;
+      let isBurst = true;
+      for (const [at, id] of ["m1", "m2", "m3"].entries()) {
+        if (at > 0) await sleep(300);
+        const { sentAtMs } = await scene.write(servers[at % servers.length] as ServerProcess, conversation, id);
+        isBurst &&= performance.now() - lastMs < quietMs;
+        lastMs = sentAtMs;
+      }
+      if (isBurst) return { conversation, lastMs };
     }
-    return lastMs;
+    throw new Error("This machine is too busy for three messages in a row.");
   }
 
   async function answeredOnce(conversation: string, covers: string[]): Promise<Call> {
@@ -132,8 +151,7 @@ describe("two processes on one file", () => {
     ["d", "two processes in turn"],
   ] as const) {
     test.concurrent(`(${letter}) three messages 300 ms apart to ${who} are one model call and one answer`, async () => {
-      const conversation = `three-${letter}`;
-      const lastMs = await burst(conversation, letter === "a" ? [a] : [a, b]);
+      const { conversation, lastMs } = await burst(`three-${letter}`, letter === "a" ? [a] : [a, b]);
       const delivery = await answeredOnce(conversation, ["m1", "m2", "m3"]);
       expect(program.models(conversation).map(({ covers }) => covers)).toEqual([["m1", "m2", "m3"]]);
       // Not before the user was quiet; clocks are read in whole milliseconds.
@@ -146,9 +164,9 @@ describe("two processes on one file", () => {
     ["d", "the other process"],
   ] as const) {
     test.concurrent(`(${letter}) a fourth message to ${who} aborts the model; one answer covers four`, async () => {
-      const conversation = `four-${letter}`;
-      behaviours.set(conversation, { model: (call) => (call.covers.length < 4 ? null : naming(call)) });
-      await burst(conversation, letter === "b" ? [a] : [a, b]);
+      const { conversation } = await burst(`four-${letter}`, letter === "b" ? [a] : [a, b], {
+        model: (call) => (call.covers.length < 4 ? null : naming(call)),
+      });
       const first = await program.until("model call", () => program.models(conversation)[0]);
       await sleep(200);
       const same = first.from === "a" ? a : b;
@@ -159,7 +177,7 @@ describe("two processes on one file", () => {
       // At once where the message arrived; elsewhere the next renewal tells.
       expect(first.answered).toBeNull();
       const renewalMs = letter === "b" ? 0 : leaseMs / 3;
-      expect((first.closedAtMs ?? Number.POSITIVE_INFINITY) - sentAtMs).toBeLessThan(renewalMs + slackMs);
+      expect(tookMs(sentAtMs, first.closedAtMs ?? Number.POSITIVE_INFINITY)).toBeLessThan(renewalMs + slackMs);
     });
   }
 
@@ -187,7 +205,7 @@ describe("two processes on one file", () => {
     expect(second.key).toBe(first.key);
     expect(second.headers["webhook-id"]).toBe(first.headers["webhook-id"]);
     expect(second.atMs - first.atMs).toBeGreaterThan(2_000 - 5);
-    expect(second.atMs - first.atMs).toBeLessThan(2_000 + slackMs);
+    expect(tookMs(first.atMs, second.atMs)).toBeLessThan(2_000 + slackMs);
     expect(replies(await scene.rested(a, "busy")).length).toBe(1);
     expect(program.models("busy").length).toBe(1);
   });
@@ -371,10 +389,11 @@ describe("kill -9", () => {
       await program.until("delivery", () => program.deliveries("settle")[0]);
       const killedAtMs = first.kill("SIGKILL");
       const again = await scene.start("again");
+      const readyAtMs = performance.now();
       const call = await program.until("second call", () => program.models("model")[1]);
-      recovered("of the only process, restarted", killedAtMs, call);
+      recovered("of the only process, restarted", killedAtMs, call, readyAtMs);
       const delivery = await program.until("second delivery", () => program.deliveries("settle")[1]);
-      recovered("of the only process, restarted", killedAtMs, delivery);
+      recovered("of the only process, restarted", killedAtMs, delivery, readyAtMs);
       const [once] = expectPartsOnce(program, "model", await scene.rested(again, "model"), 1);
       expect(once?.length).toBe(1);
       const [twice] = expectPartsOnce(program, "settle", await scene.rested(again, "settle"), 1);
@@ -456,7 +475,7 @@ describe("frozen, stopped, endless, broken", () => {
       await scene.write(a, "model", "m1");
       await program.until("model call", () => program.models("model")[0]);
       const b = await scene.start("b");
-      await freeze(a, () => scene.write(b, "probe", "m1"));
+      await freeze(a, scene.database);
       frozen.open();
       for (const conversation of ["model", "deliver"]) await scene.write(b, conversation, "m2");
       await program.until("answer", () => program.deliveries("model")[0]);
@@ -523,7 +542,7 @@ describe("frozen, stopped, endless, broken", () => {
         expect(deliveries.filter(({ atMs }) => atMs < endedMs).length).toBeGreaterThanOrEqual(2);
         const worstMs = modelMs + Math.max(maxWaitMs, modelMs) + renewalMs + slackMs;
         for (const { covers, atMs } of deliveries)
-          expect(atMs - (sentAtMs.get(`${conversation} ${covers[0]}`) ?? 0), `${covers}`).toBeLessThan(worstMs);
+          expect(tookMs(sentAtMs.get(`${conversation} ${covers[0]}`) ?? 0, atMs), `${covers}`).toBeLessThan(worstMs);
       }
     },
   );
@@ -533,7 +552,7 @@ describe("frozen, stopped, endless, broken", () => {
     {
       settings: {
         LULL_START_MS: "300",
-        LULL_TURN_TIMEOUT_MS: "1500",
+        LULL_TURN_TIMEOUT_MS: "2500",
         LULL_MAX_FAILURES: "5",
         LULL_BACKOFF_FIRST_MS: "200",
       },
@@ -551,7 +570,7 @@ describe("frozen, stopped, endless, broken", () => {
       for (let at = 0; at < 4; at++) {
         const { sentAtMs } = await scene.write(at % 2 === 0 ? a : b, `other${at}`, "m1");
         const { atMs } = await program.until("other answer", () => program.deliveries(`other${at}`)[0]);
-        expect(atMs - sentAtMs).toBeLessThan(quietMs + slackMs);
+        expect(tookMs(sentAtMs, atMs)).toBeLessThan(quietMs + slackMs);
       }
 
       await scene.rested(b, "thrice");
@@ -568,9 +587,11 @@ describe("frozen, stopped, endless, broken", () => {
       expect(hung.answered).toBeNull();
       expect(hung.closedAtMs).not.toBeNull();
       // The time counts from the claim, a little before the call arrives.
-      expect(next.atMs - hung.atMs).toBeGreaterThan(1_000);
-      expect(next.atMs - hung.atMs).toBeLessThan(1_500 + 200 + leaseMs + slackMs);
-      expect(log.filter((entry) => entry.kind === "ended")).toMatchObject([{ outcome: "failed" }]);
+      expect(next.atMs - hung.atMs).toBeGreaterThan(1_500);
+      expect(tookMs(hung.atMs, next.atMs)).toBeLessThan(2_500 + 200 + leaseMs + slackMs);
+      // The lease ends with the time, so it may be the other process that notices first.
+      const [ended] = log.filter((entry) => entry.kind === "ended");
+      expect(["failed", "expired"]).toContain(ended?.outcome);
       expectOneAnswer(program, "never", ["m1"]);
 
       const given = await scene.rested(b, "always");
@@ -610,7 +631,7 @@ describe("frozen, stopped, endless, broken", () => {
       stopping.open();
       const next = await program.until("second call", () => program.models("hangs")[1]);
       expect(next).toMatchObject({ from: "b", attempt: 2 });
-      expect(next.atMs - stoppedAtMs).toBeLessThan(1_500 + 2_000 + slackMs);
+      expect(tookMs(stoppedAtMs, next.atMs)).toBeLessThan(1_500 + searchMs + slackMs);
       expect(program.models("hangs")[0]?.closedAtMs).not.toBeNull();
       const log = await scene.rested(b, "hangs");
       expect(log.filter((entry) => entry.kind === "ended")).toMatchObject([{ outcome: "handed-back" }]);
@@ -641,7 +662,7 @@ describe("frozen, stopped, endless, broken", () => {
       await scene.program.until("call", () => scene.program.models("running")[0]);
       const stoppedAtMs = a.kill("SIGTERM");
       expect(await a.exited).toBe(0);
-      expect(performance.now() - stoppedAtMs).toBeLessThan(1_000 + 2_000 + slackMs);
+      expect(tookMs(stoppedAtMs, performance.now())).toBeLessThan(1_000 + 2_000 + slackMs);
       expectOneAnswer(scene.program, "running", ["m1"]);
     },
   );
@@ -735,14 +756,30 @@ describe("frozen, stopped, endless, broken", () => {
   );
 });
 
-/** Stops a process, but not in the middle of a write: then SQLite's lock would stay taken for as long as it sleeps. */
-async function freeze(server: ServerProcess, write: () => Promise<unknown>): Promise<void> {
-  for (let tries = 0; tries < 5; tries++) {
-    server.kill("SIGSTOP");
-    const written = await Promise.race([write().then(() => true), sleep(1_000, false)]);
-    if (written) return;
-    server.kill("SIGCONT");
-    await sleep(50);
+/**
+ * Stops a process, but not in the middle of a write: then SQLite's lock would stay taken for as long as it sleeps.
+ * Nobody else may be busy writing.
+ */
+async function freeze(server: ServerProcess, path: string): Promise<void> {
+  const db = (await sqliteDriver()).open(path);
+  try {
+    for (let tries = 0; tries < 20; tries++) {
+      server.kill("SIGSTOP");
+      for (let looks = 0; looks < 10; looks++) {
+        await sleep(20);
+        try {
+          db.exec("begin immediate");
+          db.exec("rollback");
+          return;
+        } catch {
+          // Somebody holds the lock. If it is still held at the last look, it is the sleeper.
+        }
+      }
+      server.kill("SIGCONT");
+      await sleep(20);
+    }
+  } finally {
+    db.close?.();
   }
   throw new Error(`${server.name} was always found writing.`);
 }

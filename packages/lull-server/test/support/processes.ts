@@ -16,7 +16,7 @@ import { type Behaviours, type Call, type Program, startProgram } from "./progra
 
 const bin = fileURLToPath(new URL("../../dist/cli/bin.js", import.meta.url));
 /** A start takes half a second; on a machine that is busy with other things, much longer. */
-const startMs = 30_000;
+const startMs = 90_000;
 const requestMs = 20_000;
 
 export interface ServerProcess {
@@ -45,6 +45,8 @@ export interface Scene {
   program: Program;
   /** The new one and the old one, as while rotating. */
   secrets: readonly string[];
+  /** Path of the SQLite file. */
+  database: string;
   /** Starts a server process; the same name again is a restart. */
   start(name: string, settings?: Record<string, string>): Promise<ServerProcess>;
   /** Hands in one message, whose text is its id. */
@@ -82,11 +84,12 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   const folder = mkdtempSync(join(tmpdir(), "lull-gates-"));
   const secrets = [newSecret(), newSecret()];
   const program = await startProgram({ secrets, model: options.model ?? naming, delivery: options.delivery ?? taken });
+  const database = join(folder, "lull.db");
   const children: ChildProcess[] = [];
   const servers: ServerProcess[] = [];
 
   const settings = {
-    LULL_STORE: `sqlite:${join(folder, "lull.db")}`,
+    LULL_STORE: `sqlite:${database}`,
     LULL_PORT: "0",
     LULL_QUIET_MS: "800",
     LULL_LEASE_MS: "2000",
@@ -164,6 +167,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
   return {
     program,
     secrets,
+    database,
     start,
     get,
     log,
@@ -221,6 +225,28 @@ export async function eventually<T>(
     if (performance.now() > endMs) throw new Error(`Within ${withinMs} ms there was no ${what}.`);
     await sleep(50);
   }
+}
+
+const beatMs = 20;
+/** When our own timer was late, and by how much: the machine was busy with something else. */
+const stalls: { atMs: number; lateMs: number }[] = [];
+let lastBeatMs = performance.now();
+function beat(): void {
+  const nowMs = performance.now();
+  const lateMs = nowMs - lastBeatMs - beatMs;
+  if (lateMs > beatMs / 2) stalls.push({ atMs: nowMs, lateMs });
+  lastBeatMs = nowMs;
+}
+setInterval(beat, beatMs).unref();
+
+/** The time between two moments, without what this machine did not even give to our own timer. */
+export function tookMs(fromMs: number, toMs: number): number {
+  beat();
+  const stalled = stalls.reduce((sum, { atMs, lateMs }) => {
+    const overlap = Math.min(atMs, toMs) - Math.max(atMs - lateMs, fromMs);
+    return sum + Math.max(0, overlap);
+  }, 0);
+  return toMs - fromMs - stalled;
 }
 
 export { sleep };
