@@ -83,11 +83,10 @@ export const dupIn: Scenarios = {
         const one = await w.process(`W1 ${fate}`);
         w.fault = ({ process, method }) => (process === one.name && method === "exchange" ? fate : undefined);
         const beganAtMs = w.ms;
-        void one.hears("u1", { in: fate });
-        await w.until(beganAtMs + 1_500);
-        assert.equal(one.state, "dead");
-        assert.equal((await two.hears("u1", { in: fate })).status, fate === "dies" ? "duplicate" : "accepted");
+        const posted = w.post("u1", () => (one.state === "dead" ? two : one), 1_500, { in: fate });
         await w.until(beganAtMs + 20_000);
+        assert.equal(one.state, "dead");
+        assert.equal((await posted).status, fate === "dies" ? "duplicate" : "accepted");
         assert.equal(w.thought(fate).length, 1);
         assert.equal(w.seen(fate).length, 1);
       }

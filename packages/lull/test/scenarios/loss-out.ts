@@ -43,6 +43,7 @@ export const lossOut: Scenarios = {
     title: "a refusal for good ends the reply at once, visibly, and nobody else waits",
     async run(start) {
       const w = start({
+        model: () => ["first", "second"],
         channel: {
           script: ({ conversation }) =>
             conversation === "blocked"
@@ -58,7 +59,7 @@ export const lossOut: Scenarios = {
       const view = await one.lull.get("blocked");
       assert.equal(view?.state, "parked");
       assert.equal(view?.parked?.reason, "delivery failed");
-      assert.deepEqual(w.seen("fine"), ["4000 re: m1"]);
+      assert.deepEqual(w.seen("fine"), ["1000 first", "1000 second"]);
     },
   },
   B134: {

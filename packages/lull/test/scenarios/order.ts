@@ -139,6 +139,7 @@ export const order: Scenarios = {
       await w.until(60_000);
       const one = await w.process("W1");
       assert.equal((await one.hears("m1", { text: "m1", sentAt })).status, "accepted");
+      assert.equal((await w.record()).window, null);
       await w.until(90_000);
       assert.equal((await one.hears("m1", { text: "m1", sentAt })).status, "duplicate");
       await w.until(100_000);

@@ -103,6 +103,24 @@ export const starve: Scenarios = {
         "3500-5000 0+2500 superseded",
         "6000-9000 0+2500+5000",
       ]);
+
+      // Where the model starts at once, three discards are enough: then it waits for the quiet.
+      const eager = start({ options: { debounce: { quietMs: 1_000, startMs: 0, maxWaitMs: 30_000 } } });
+      const two = await eager.process("W1");
+      for (let k = 0; k < 20; k += 1) {
+        await eager.until(k * 900);
+        await two.hears(`${k}`);
+      }
+      await eager.until(40_000);
+      assert.deepEqual(
+        eager.runs.map(({ startedAtMs, ids }) => [startedAtMs, ids.length]),
+        [
+          [0, 1],
+          [900, 2],
+          [1_800, 3],
+          [18_100, 20],
+        ],
+      );
     },
   },
   B101: {

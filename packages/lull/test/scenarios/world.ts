@@ -143,10 +143,10 @@ export interface World {
   /** Lets time pass until then, with everything that happens meanwhile. */
   until(ms: number): Promise<void>;
   /**
-   * A platform that posts a message, and again every `everyMs` until it was acknowledged, to whatever process `to`
-   * names then. Resolves with how long it took.
+   * A platform that posts a message, and again every `everyMs` until a post is acknowledged, to whatever process `to`
+   * names then. Resolves to what the acknowledged post was told.
    */
-  post(id: string, to: () => Process, everyMs: number): Promise<{ posts: number; ackedAtMs: number }>;
+  post(id: string, to: () => Process, everyMs: number, message?: Incoming & { in?: string }): Promise<Received>;
   /** The model's runs: `1000-4000 m1+m2`, and what a run ended with unless it answered. */
   thought(conversation?: string): string[];
   /** The user's screen: `4000 re: m1+m2`. */
@@ -360,22 +360,14 @@ export function createWorld(kind: StoreKind, setting: Setting = {}): World {
       };
     },
     until: (until) => clock.advance(until - ms()),
-    async post(id, to, everyMs) {
-      let acked = Number.POSITIVE_INFINITY;
-      let posts = 0;
-      while (acked > ms()) {
-        posts += 1;
-        to()
-          .hears(id)
-          .then(
-            () => {
-              acked = Math.min(acked, ms());
-            },
-            () => {},
-          );
+    async post(id, to, everyMs, message) {
+      let acknowledged: Received | undefined;
+      while (acknowledged === undefined) {
+        const heard = to().hears(id, message);
+        heard.then((received) => (acknowledged ??= received)).catch(() => {});
         await clock.sleep(everyMs);
       }
-      return { posts, ackedAtMs: acked };
+      return acknowledged;
     },
     thought: (conversation = "c") =>
       runs
