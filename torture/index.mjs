@@ -72,7 +72,10 @@ const boss = supervisor({
 });
 process.on("exit", () => boss.close());
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
-  process.on(signal, () => process.exit(130));
+  process.on(signal, () => {
+    console.error(`ended by ${signal}`);
+    process.exit(130);
+  });
 
 console.log(
   `torture: ${adapter.name}, ${minutes} min, seed ${seed}, ${workers} processes, ${people} typists, ` +
@@ -138,14 +141,20 @@ function report(ms) {
   };
 }
 
-/** Waits until nothing is lost, or nothing has moved for long. */
+/** Waits until nothing is lost, or nothing has moved for long; says what it waits for. */
 async function settled() {
-  for (const end = ledger.now() + patienceMs; ledger.now() < end; ) {
+  const began = ledger.now();
+  for (let said = false; ledger.now() < began + patienceMs; ) {
     const { violations, recovery } = check(ledger.events, debounce);
-    const open = violations.some(({ rule }) => rule === "lost" || rule === "unfinished");
-    if (!open && recovery.waiting.length === 0) {
-      const stats = await anyone({ op: "stats" });
-      if (stats?.active === 0) return;
+    const open = violations.filter(({ rule }) => rule === "lost" || rule === "unfinished");
+    const stats = await anyone({ op: "stats" });
+    if (open.length === 0 && recovery.waiting.length === 0 && stats?.active === 0) return;
+    if (!said && ledger.now() > began + 10_000) {
+      said = true;
+      const names = [...new Set([...open.map(({ conversation }) => conversation), ...recovery.waiting])];
+      console.log(
+        `still waiting for ${names.join(", ") || "nobody who typed"}; the store says ${JSON.stringify(stats)}`,
+      );
     }
     await sleep(1_000);
   }
