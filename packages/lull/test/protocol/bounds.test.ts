@@ -8,7 +8,7 @@ import { superseded } from "../../src/window.ts";
 import { Observer } from "./observer.ts";
 import { text, World } from "./world.ts";
 
-const runs = Math.ceil(Number(process.env.LULL_RUNS ?? 2_000) / 10);
+const runs = Math.ceil(Number(process.env.LULL_RUNS ?? 2_000) / 20);
 const seed = process.env.LULL_SEED === undefined ? {} : { seed: Number(process.env.LULL_SEED) };
 
 interface Arrival {
@@ -108,7 +108,7 @@ const arrivals = (typing: boolean) =>
 /** No attempt takes longer than `turnTimeoutMs`: the lease would be gone. */
 const models = (most: number) => fc.array(fc.nat(most), { minLength: 1, maxLength: 5 });
 
-describe("with a healthy worker", () => {
+describe("with a healthy worker", { timeout: 3_600_000 }, () => {
   it("nobody waits longer than the cap and one turn, nor, behind a running turn, longer than two turns", () => {
     for (const turnTimeoutMs of [10_000, 45_000, 120_000]) {
       const property = fc.property(arrivals(true), models(turnTimeoutMs), (bursts, modelMs) => {

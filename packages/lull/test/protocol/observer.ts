@@ -37,6 +37,10 @@ export class Observer {
   private readonly effects = new Map<string, number>();
   /** The attempt under way. */
   private attempt: { fence: number; to: number; sealed: boolean } | null = null;
+  /** What the last attempt that ended knew. */
+  private known = 0;
+  /** Replies whose inputs somebody else has ended meanwhile. */
+  private readonly final = new Set<string>();
   private end = 0;
   private handoff = { version: 0, untilMs: 0 };
   private seq = 0;
@@ -53,6 +57,7 @@ export class Observer {
     assert.equal(this.seq, after.seq);
     this.record(before, after);
     this.parts(before, after, entries);
+    this.endings(before, after, entries);
     if (before !== after) this.folds(after, log);
   }
 
@@ -85,7 +90,9 @@ export class Observer {
         if (this.attempt?.fence === entry.fence) this.attempt.sealed = true;
         return;
       case "ended":
-        if (this.attempt?.fence === entry.fence) this.attempt = null;
+        if (this.attempt?.fence !== entry.fence) return;
+        this.known = this.attempt.to;
+        this.attempt = null;
         return;
       case "reply":
         return this.committed(entry);
@@ -100,6 +107,8 @@ export class Observer {
             if (within(version, entry) && !aside && version > this.handoff.version)
               assert.ok(atMs < this.handoff.untilMs, `version ${version} was set aside by a hand-off that was over`);
         if (entry.outcome === "silent") this.attempt = null;
+        if (entry.outcome === "parked")
+          assert.ok(entry.to <= this.known, "parked before anybody had tried to answer it");
         return this.terminal(entry.from, entry.to, entry.outcome);
       case "effect":
         if (entry.late) return;
@@ -268,6 +277,27 @@ export class Observer {
       if (was.state === "attempting" && part.state === "queued" && !receipt)
         assert.ok(part.doubt, "a part on its way under a lost lease is in doubt");
     });
+  }
+
+  /** How a reply may end: I10, and what a withdrawal may and must do. */
+  private endings({ outbox: was }: ConversationRecord, after: ConversationRecord, entries: readonly LogEntry[]): void {
+    const { outbox } = after;
+    if (outbox?.ending === "cancelled")
+      assert.ok(!outbox.parts.some(({ state }) => state === "queued"), "cancelled, and yet to be sent");
+    for (const entry of entries) {
+      const others = entry.kind === "human" || entry.kind === "reset" || entry.kind === "resumed";
+      const given = entry.kind === "resumed" && entry.backlog === "answer";
+      if (others && !given && outbox !== null) this.final.add(outbox.replyId);
+      if (was === null) continue;
+      if (entry.kind === "receipt" && (entry.state === "failed" || entry.state === "cancelled"))
+        assert.ok(!was.parts[entry.index]?.doubt, `I10: a part in doubt is unknown, not ${entry.state}`);
+      if (entry.kind !== "closed" || entry.outcome !== "withdrawn") continue;
+      assert.ok(!this.final.has(was.replyId), "somebody else has ended these inputs");
+      const shown = was.parts.some(({ state, doubt }) => doubt || state === "sent" || state === "unknown");
+      assert.ok(!shown, "I2: taken back, and yet it was shown");
+      const ended = entries.some(({ kind }) => kind === "settled");
+      if (!ended) assert.deepEqual(after.effects, was.effects, "I7: a withdrawal gives the span its effects back");
+    }
   }
 
   /** Every window knows whether it holds anything, and the tail of the log is enough to see all of it. */
