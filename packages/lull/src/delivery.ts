@@ -5,8 +5,9 @@
  * @module
  */
 import { enough } from "./clock.ts";
-import type { Part, PartReceipt } from "./model.ts";
+import type { ConversationRecord, EntryOf, Json, LogEntry, Outbox, Part, PartReceipt, Seq } from "./model.ts";
 import type { Channel, Clock, Delivery, Receipt } from "./ports.ts";
+import { inputsOf } from "./window.ts";
 
 /** One try's time limit where the channel names none. */
 export const deliverTimeoutMs = 30_000;
@@ -103,4 +104,59 @@ export function choose(channels: readonly Channel[], address: unknown): Channel 
     typeof address === "object" && address !== null ? (address as { channel?: unknown }).channel : undefined;
   if (typeof wanted !== "string") return channels[0];
   return channels.find(({ name }) => name === wanted) ?? (channels.length === 1 ? channels[0] : undefined);
+}
+
+// ---------------------------------------------------------------------------------------------
+// What the log says of a reply
+
+/** The entry that holds a reply's address and metadata. */
+function headOf(outbox: Outbox, log: ReadonlyMap<Seq, LogEntry>): EntryOf<"reply"> | EntryOf<"send"> | undefined {
+  const entry = log.get(outbox.parts[0]?.seq ?? 0);
+  return entry?.kind === "reply" || entry?.kind === "send" ? entry : undefined;
+}
+
+/** Where the reply in the outbox goes: its own address, else the conversation's newest. */
+export function addressOf(record: ConversationRecord | null, log: ReadonlyMap<Seq, LogEntry>): Json {
+  const own = record?.outbox ? headOf(record.outbox, log)?.address : undefined;
+  return own ?? record?.address ?? null;
+}
+
+/** The content of a part of the reply. */
+export function contentOf(entry: LogEntry | undefined, index: number): Part | undefined {
+  if (entry?.kind === "part") return entry.part;
+  return entry?.kind === "reply" || entry?.kind === "send" ? entry.parts[index] : undefined;
+}
+
+/** What a channel is told about a part. */
+export function deliveryOf(
+  record: ConversationRecord,
+  outbox: Outbox,
+  log: ReadonlyMap<Seq, LogEntry>,
+  index: number,
+  attempt: number,
+): Omit<Delivery, "signal"> {
+  const head = headOf(outbox, log);
+  // What was taken back or edited since the commit was answered all the same: every part says the same.
+  const before = [...log.values()].filter(({ seq }) => head !== undefined && seq < head.seq);
+  const inputs =
+    outbox.cause === "turn"
+      ? inputsOf(
+          before.sort((a, b) => a.seq - b.seq),
+          outbox.from,
+          outbox.to,
+        )
+      : [];
+  return {
+    conversation: record.id,
+    replyId: outbox.replyId,
+    idempotencyKey: `${outbox.replyId}:${index}`,
+    index,
+    count: outbox.parts.length,
+    attempt,
+    covers: inputs.map(({ id }) => id),
+    overtaken: head?.kind === "reply" && head.overtaken,
+    cause: outbox.cause,
+    address: addressOf(record, log),
+    ...(head?.metadata === undefined ? {} : { metadata: head.metadata }),
+  };
 }

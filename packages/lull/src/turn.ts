@@ -88,7 +88,8 @@ export interface Turn {
   /**
    * Runs `fn` at most once for this turn, over all attempts; later attempts get the recorded result (as JSON:
    * nothing becomes null). What threw runs again when asked again; what ran and could not be recorded is in doubt.
-   * Waits for the quiet target first, unless `readOnly`. `key` names the effect within the turn.
+   * Waits for the quiet target first, unless `readOnly`. `key` names the effect within the turn. A function that
+   * throws counts as not having happened: return a value for "perhaps".
    * @throws LullError `superseded`, `lost`, `effects-full`, `effect-too-large`; whatever `fn` throws.
    */
   once<T extends Json | undefined>(

@@ -35,7 +35,9 @@ const mayImport: Record<string, readonly string[]> = {
   explain: ["model"],
   turn: [...words, "worker", "intake"],
   delivery: [...words, "worker", "intake"],
-  engine: performers,
+  answer: [...performers],
+  run: [...performers, "answer"],
+  engine: [...performers, "run"],
   lull: [...performers, "engine", "view", "explain"],
   // Sees everything, and nothing sees it.
   testing: [...performers, "engine", "view", "explain", "lull", "index", "stores", "channels"],
