@@ -22,9 +22,12 @@ export function wires(): Wires {
   let draining: Promise<void> | null = null;
 
   async function drain(): Promise<void> {
-    for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
-      await job();
+    for (;;) {
+      // Whoever asked for a job, or was answered by the last one, goes on first as far as possible.
       await quiet();
+      const job = queue.shift();
+      if (job === undefined) break;
+      await job();
     }
     draining = null;
   }

@@ -42,6 +42,7 @@ export function botIn(scene: Scene, process: string, local: Clock): Respond {
       process,
       `${turn.conversation} run ${nth} (${style}${fault ? `, ${fault.fault}` : ""}) of ${run.tokens.join(" ")}`,
     );
+    scene.strike(process, "model");
     const script = new Script(scene, run, turn, local, chance, fault);
     return style === "stream" ? script.stream() : script.answer();
   };
@@ -191,11 +192,22 @@ class Script {
     const { executed } = this.#scene.facts;
     const value = `v${executed.length + 1}`;
     const place = this.#scene.place(this.#run.conversation);
-    const entry: Executed = { ...place, key: idempotencyKey, run: this.#run.nth, value, recorded: null, threw: false };
+    const entry: Executed = {
+      ...place,
+      key: idempotencyKey,
+      run: this.#run.nth,
+      value,
+      recorded: null,
+      threw: false,
+      hangs: false,
+    };
     executed.push(entry);
     this.#scene.say(this.#run.process, `${this.#run.conversation} effect ${idempotencyKey} gives ${value}`);
     await this.#local.sleep(this.#chance.whole(0, 2_000));
-    if (this.#fault?.fault === "effect-hangs") await never();
+    if (this.#fault?.fault === "effect-hangs") {
+      entry.hangs = true;
+      await never();
+    }
     if (this.#fault?.fault === "effect-throws") {
       entry.threw = true;
       throw new Error("effect failed");

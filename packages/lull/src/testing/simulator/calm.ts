@@ -5,14 +5,16 @@
  * @module
  */
 import type { Blame, Case } from "./checker.ts";
-import type { Acked, Run } from "./ledger.ts";
+import type { Acked } from "./ledger.ts";
 import type { Plan } from "./plan.ts";
 import { epochMs } from "./scene.ts";
 
 export function calm(of: Case, plan: Plan, blame: Blame): void {
   needed(of, blame);
   bounded(of, plan, blame);
-  if (isPlain(of, plan)) exact(of, plan, blame);
+  if (!isPlain(of, plan)) return;
+  hushed(of, plan, blame);
+  if (of.runs.every(({ style }) => !lasting.has(style))) exact(of, plan, blame);
 }
 
 /** A run is discarded only because something newer came while it ran; every other run is an answer. */
@@ -51,7 +53,7 @@ function bounded({ id, log, asked }: Case, { profile }: Plan, blame: Blame): voi
 }
 
 /** Messages only, answers only: then every instant can be told beforehand. */
-function isPlain({ id, acked, asked, runs }: Case, { steps, profile }: Plan): boolean {
+function isPlain({ id, acked, asked }: Case, { steps, profile }: Plan): boolean {
   const simple = ({ kind, status }: Acked) => kind === "message" && status === "accepted";
   const special = steps.some(
     (step) =>
@@ -59,8 +61,32 @@ function isPlain({ id, acked, asked, runs }: Case, { steps, profile }: Plan): bo
       step.conversation === id &&
       (step.do === "typing" || (step.do === "write" && (step.quietMs !== undefined || step.incomplete))),
   );
-  const style = ({ style: name }: Run) => name === "plain" || name === "parts" || name === "draft";
-  return acked.every(simple) && asked.size === 0 && !special && runs.every(style) && profile.whenBusy !== "steer";
+  return acked.every(simple) && asked.size === 0 && !special && profile.whenBusy !== "steer";
+}
+
+/** Ways to answer whose end cannot be told beforehand. */
+const lasting: ReadonlySet<string> = new Set(["absorb", "silent", "say", "stream"]);
+
+/** Nothing is shown, and no effect begins, before the quiet that the user is given is over. */
+function hushed({ id, acked, shown, runs, executed }: Case, { profile }: Plan, blame: Blame): void {
+  const { quietMs, maxWaitMs } = profile.debounce;
+  const quietFor = (nth: number, order: number): number => {
+    const run = runs.find((candidate) => candidate.nth === nth);
+    const waiting = acked.filter((message) => run?.tokens.includes(message.id) && message.order < order);
+    const [first] = waiting;
+    return first === undefined
+      ? 0
+      : Math.min(Math.max(...waiting.map(({ atMs }) => atMs)) + quietMs, first.atMs + maxWaitMs);
+  };
+  for (const { text, atMs, order, cause } of shown) {
+    const nth = Number(/^r(\d+)\//.exec(text)?.[1]);
+    if (cause === "turn" && atMs < quietFor(nth, order))
+      blame("calm", `${id} "${text}" was sent before the quiet was over`);
+  }
+  for (const { run, order, atMs, value } of executed) {
+    if (runs.find(({ nth }) => nth === run)?.style === "read-once") continue;
+    if (atMs < quietFor(run, order)) blame("calm", `${id} effect ${value} was run before the quiet was over`);
+  }
 }
 
 /** When each run has to begin, and when its answer has to go out. */

@@ -9,7 +9,7 @@ import { settle } from "../../options.ts";
 import type { Store } from "../../ports.ts";
 import { wakeAt } from "../../window.ts";
 import { calm } from "./calm.ts";
-import type { Acked, Run, Shown } from "./ledger.ts";
+import type { Acked, Executed, Run, Shown } from "./ledger.ts";
 import { atRest } from "./network.ts";
 import { disturbing, isCalm, type Operation } from "./plan.ts";
 import { optionsOf } from "./process.ts";
@@ -23,6 +23,7 @@ export interface Case {
   acked: readonly Acked[];
   runs: readonly Run[];
   shown: readonly Shown[];
+  executed: readonly Executed[];
   /** Operations that were asked for, whether or not anybody heard of it. */
   asked: ReadonlySet<Operation>;
 }
@@ -46,6 +47,7 @@ export async function check(scene: Scene, store: Store, healedMs: number): Promi
       acked: here(facts.acked),
       runs: here(facts.runs),
       shown: here(facts.shown),
+      executed: here(facts.executed),
       asked: new Set(here(facts.begun).map(({ what }) => what)),
     };
     if (!atRest(record) || record.answered !== record.version)
@@ -107,10 +109,12 @@ function complete({ id, log, acked, runs, shown, asked }: Case, scene: Scene, bl
   const { profile, steps } = scene.plan;
   const endings = endingsOf(log);
   for (const entry of log) {
-    // A retraction asks for no answer: it ends what it takes back.
+    // A retraction asks for no answer: it ends what it takes back, an edit of it included.
     if (!isInput(entry) || entry.kind === "retraction") continue;
+    const name = entry.kind === "edit" ? entry.target : entry.id;
+    const takenBack = log.some((other) => other.kind === "retraction" && other.target === name && !other.aside);
     const ended = endings.filter((ending) => within(entry.version, ending));
-    if (ended.length !== 1)
+    if (ended.length > 1 || (ended.length === 0 && !takenBack))
       blame(
         "I1",
         `${id} version ${entry.version} (${entry.kind}) ended ${ended.length} times: ${ended.map(({ outcome }) => outcome)}`,
@@ -163,20 +167,25 @@ function truthful({ id, log, shown, runs, acked }: Case, blame: Blame): void {
       blame("I2", `${id} shows "${first.text}", which no run of the model said`);
       continue;
     }
+    const claimed = log.findLast((entry) => entry.kind === "attempt" && entry.seq < reply.seq);
+    if (run.fence !== reply.fence || (claimed?.kind === "attempt" && claimed.fence !== run.fence))
+      blame("I4", `${id} ${reply.replyId} is the answer of run ${nth}, whose lease had been taken by another`);
     const tokens = new Set(first.text.split(" "));
     for (const message of acked) {
       if (message.kind !== "message" || !within(message.version, reply)) continue;
-      const changes = acked.filter(
-        (change) =>
-          change.id === message.id &&
-          change.kind !== "message" &&
-          change.status === "accepted" &&
-          change.version <= reply.to,
+      const changes = log.filter(
+        (entry) =>
+          (entry.kind === "edit" || entry.kind === "retraction") &&
+          entry.target === message.id &&
+          entry.aside === undefined &&
+          entry.version <= reply.to,
       );
-      // An edit and a retraction may have come in any order; only simple cases are judged by text.
-      if (changes.length > 1 || changes.some(({ kind }) => kind === "retraction")) continue;
-      const wording = changes[0] === undefined ? message.id : `${message.id}~${changes[0].nth}`;
-      const early = log.some((entry) => entry.kind === "edit" && entry.target === message.id);
+      // Changes may have come in any order; only simple cases are judged by text.
+      const [change] = changes;
+      if (changes.length > 1 || change?.kind === "retraction") continue;
+      const wording = change?.kind === "edit" ? change.id : message.id;
+      // An edit that came before its message is the message.
+      const early = change === undefined && [...tokens].some((token) => token.startsWith(`${message.id}~`));
       if (!tokens.has(wording) && !early)
         blame("I2", `${id} ${reply.replyId} covers ${wording} and says "${first.text}"`);
     }
@@ -310,12 +319,14 @@ function delivered({ id, log, shown, asked }: Case, scene: Scene, blame: Blame):
   }
 }
 
-/** I7: an effect whose result was given back is not run again. */
-function effects({ facts }: Scene, blame: Blame): void {
+/** I7: an effect whose result was given back is not run again; without a disturbance it runs only once anyway. */
+function effects(scene: Scene, blame: Blame): void {
+  const { facts } = scene;
   for (const first of facts.executed) {
-    if (first.recorded === null) continue;
-    const again = facts.executed.find((other) => other.key === first.key && other.order > (first.recorded ?? 0));
-    const threw = facts.executed.some((other) => other.key === first.key && other.threw);
+    if (first.recorded === null && disturbed(scene)) continue;
+    const since = first.recorded ?? first.order;
+    const again = facts.executed.find((other) => other.key === first.key && other.order > since);
+    const threw = facts.executed.some((other) => other.key === first.key && (other.threw || other.hangs));
     if (again !== undefined && !threw)
       blame("I7", `effect ${first.key} gave ${first.value}, and was run again for ${again.value}`);
   }

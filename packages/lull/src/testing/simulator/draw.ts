@@ -5,7 +5,18 @@
  */
 import { typingParameters } from "../typing.ts";
 import { type Chance, chanceOf } from "./chance.ts";
-import type { ChannelFault, Family, ModelFault, Operation, Plan, Profile, Step, StoreFault, Style } from "./plan.ts";
+import type {
+  ChannelFault,
+  Family,
+  ModelFault,
+  Moment,
+  Operation,
+  Plan,
+  Profile,
+  Step,
+  StoreFault,
+  Style,
+} from "./plan.ts";
 
 const families: readonly Family[] = [
   "crash",
@@ -41,6 +52,7 @@ const channelFaults: readonly ChannelFault[] = [
   "broken-lost",
 ];
 const storeFaults: readonly StoreFault[] = ["refused", "lost", "lost", "late", "slow", "dies-before", "dies-after"];
+const moments: readonly Moment[] = ["now", "store", "model", "model", "send"];
 const operations: readonly Operation[] = ["handoff", "humanReply", "resume", "reset", "retry", "send", "send", "flush"];
 const styles: readonly Style[] = ["parts", "stream", "say", "once", "read-once", "seal", "absorb", "silent", "draft"];
 
@@ -61,7 +73,7 @@ function profileOf(seed: number): Profile {
   const chance = chanceOf(seed, "profile");
   const calm = chance.is(0.25);
   const quietMs = chance.pick([1_000, 3_000, 6_000, 6_000, 10_000]);
-  const maxWaitMs = Math.max(quietMs, chance.pick([8_000, 20_000, 45_000, 45_000]));
+  const maxWaitMs = Math.max(quietMs, chance.pick([4_000, 8_000, 20_000, 45_000]));
   const startMs = chance.is(0.2) ? quietMs : Math.min(quietMs, chance.pick([200, 1_000, 1_000, 2_500]));
   return {
     processes: chance.pick([1, 2, 2, 3, 4]),
@@ -93,6 +105,9 @@ function profileOf(seed: number): Profile {
 function conversationOf(seed: number, conversation: string, operated: boolean, profile: Profile): Step[] {
   const chance = chanceOf(seed, conversation);
   const corpus = typingParameters[chance.pick(["tangrams", "meetup", "irc"] as const)];
+  /** Some go on and on, some are in a hurry: what is rare in real life is what breaks. */
+  const chatty = chance.is(0.25);
+  const hurry = chance.pick([1, 1, 0.5, 0.2]);
   /** How much more than others this person goes on. */
   const person = chance.beta(corpus.person) / (corpus.person.a / (corpus.person.a + corpus.person.b));
   const plain = chance.is(0.4);
@@ -114,8 +129,8 @@ function conversationOf(seed: number, conversation: string, operated: boolean, p
       steps.push(write);
       if (!plain) steps.push(...changesOf(write, chance, delay));
       const more = corpus.continues[Math.min(index, 3)] as number;
-      if (!chance.is(Math.min(0.9, more * person))) break;
-      atMs += Math.max(200, Math.round(1_000 * Math.min(60, chance.lognormal(corpus.gapSeconds))));
+      if (!chance.is(chatty ? 0.85 : Math.min(0.9, more * person))) break;
+      atMs += Math.max(200, Math.round(1_000 * hurry * Math.min(60, chance.lognormal(corpus.gapSeconds))));
       if (!plain && chance.is(0.3))
         steps.push({ atMs: Math.max(0, atMs - 1_500), do: "typing", conversation, on: true });
     }
@@ -171,6 +186,7 @@ function faultsOf(seed: number, family: Family, endMs: number, profile: Profile,
   const conversation = () => `c${chance.whole(1, conversations)}`;
   const leases = (least: number, most: number) =>
     Math.round(profile.leaseMs * (least + chance.next() * (most - least)));
+  const struck = (atMs: number) => ({ atMs, process: process(), when: chance.pick(moments) });
   const many: Record<Family, number> = {
     crash: chance.whole(1, 5),
     freeze: chance.whole(1, 4),
@@ -186,9 +202,9 @@ function faultsOf(seed: number, family: Family, endMs: number, profile: Profile,
     const atMs = chance.whole(0, endMs);
     switch (family) {
       case "crash":
-        return { atMs, do: "crash", process: process(), downMs: chance.pick([0, chance.whole(100, 30_000)]) };
+        return { ...struck(atMs), do: "crash", downMs: chance.pick([0, chance.whole(100, 30_000)]) };
       case "freeze":
-        return { atMs, do: "freeze", process: process(), forMs: leases(0.05, 2.5), suspends: chance.is(0.2) };
+        return { ...struck(atMs), do: "freeze", forMs: leases(0.05, 2.5), suspends: chance.is(0.2) };
       case "deploy":
         return chance.is(0.3)
           ? { atMs, do: "pause", process: process(), forMs: chance.whole(100, 20_000) }

@@ -62,6 +62,8 @@ export interface Executed extends Placed {
   /** Place of the moment when `once` gave its value back: from then on it is recorded. */
   recorded: number | null;
   threw: boolean;
+  /** It never ended. */
+  hangs: boolean;
 }
 
 export interface Operated extends Placed {

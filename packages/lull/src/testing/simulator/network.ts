@@ -28,6 +28,8 @@ export interface Connection {
   faults: StepOf<"store">[];
 }
 
+const mostAtOnce = 2_000;
+const never = () => new Promise<never>(() => {});
 const broken = (what: string) => new LullError("store-unavailable", `The store does not answer: ${what}.`);
 
 /** `die`: the process ends at once. */
@@ -36,6 +38,13 @@ export function connect(scene: Scene, shared: SharedStore, name: string, gate: G
   const { latencyMs, hints } = scene.plan.profile;
   const chance = chanceOf(scene.plan.seed, name, "network");
   const faults: StepOf<"store">[] = [];
+  let busy = { atMs: -1, calls: 0 };
+  /** So many calls while no time passes are a hot loop; it is told of, and stopped. */
+  function spinning(): boolean {
+    busy = { atMs: scene.ms(), calls: busy.atMs === scene.ms() ? busy.calls + 1 : 0 };
+    if (busy.calls === mostAtOnce) scene.violations.push({ rule: "I5", what: `${name} spins at ${busy.atMs}` });
+    return busy.calls >= mostAtOnce;
+  }
   const away = () => scene.ms() < shared.awayUntilMs;
   const travel = async () => {
     if (latencyMs > 0) await clock.sleep(chance.whole(0, latencyMs));
@@ -43,6 +52,7 @@ export function connect(scene: Scene, shared: SharedStore, name: string, gate: G
 
   async function carry<T>(method: keyof Store, perform: () => Promise<T>): Promise<T> {
     figures.storeCalls += 1;
+    if (spinning()) await never();
     const step = faults.shift();
     const fault = step?.fault;
     if (step !== undefined) {
@@ -69,6 +79,7 @@ export function connect(scene: Scene, shared: SharedStore, name: string, gate: G
     if (fault === "dies-after") die();
     if (fault === "late") await clock.sleep(step?.ms ?? 0);
     await travel();
+    if (method === "exchange") scene.strike(name, "store");
     await gate.pass();
     if (away() || fault === "lost") throw broken("the answer was lost");
     if ("error" in outcome) throw outcome.error;

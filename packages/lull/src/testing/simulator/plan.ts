@@ -59,6 +59,12 @@ export interface Profile {
   drift: number;
 }
 
+/**
+ * When a process is struck: at that time, or the next time that it has been answered by the store, that its model
+ * begins, or that it has sent a part and not heard of it.
+ */
+export type Moment = "now" | "store" | "model" | "send";
+
 /** A call of the store: refused, written but the answer lost or late, late to arrive, or the process dies around it. */
 export type StoreFault = "refused" | "lost" | "late" | "slow" | "dies-before" | "dies-after";
 
@@ -112,9 +118,9 @@ export type Step = { atMs: number } & (
       upTo?: string;
       when?: "after-turn" | "if-quiet";
     }
-  | { do: "crash"; process: number; downMs: number }
+  | { do: "crash"; process: number; when: Moment; downMs: number }
   /** `suspends`: its monotonic clock stands still meanwhile. */
-  | { do: "freeze"; process: number; forMs: number; suspends: boolean }
+  | { do: "freeze"; process: number; when: Moment; forMs: number; suspends: boolean }
   | { do: "deploy"; process: number; graceMs: number; downMs: number }
   | { do: "pause"; process: number; forMs: number }
   /** The process's next call of the store. */

@@ -62,6 +62,7 @@ export function channelOf(scene: Scene, process: string, gate: Gate): Channel {
     if (thereMs > 0) await clock.sleep(thereMs);
     const visible = fault === undefined || fault.fault.endsWith("-shown");
     if (visible) show(shown);
+    scene.strike(process, "send");
     if (sendMs > thereMs) await clock.sleep(sendMs - thereMs);
     if (fault?.fault.startsWith("timeout")) await never();
     await gate.pass();

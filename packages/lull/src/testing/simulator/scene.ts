@@ -7,7 +7,7 @@ import { createHash, type Hash } from "node:crypto";
 import type { VirtualClock } from "../clock.ts";
 import type { Wires } from "../wires.ts";
 import { type Ledger, ledger, type Placed } from "./ledger.ts";
-import type { Plan, StepOf } from "./plan.ts";
+import type { Moment, Plan, StepOf } from "./plan.ts";
 
 /** The day every simulated world begins; nothing depends on it. */
 export const epochMs = 1_750_000_000_000;
@@ -47,6 +47,8 @@ export interface Scene {
   count(kind: string): void;
   /** Faults that wait for a conversation's next run, or its next try of a part. */
   readonly waiting: { model: StepOf<"model">[]; channel: StepOf<"channel">[] };
+  /** Something happens in a process just now at which it may be struck. */
+  strike: (process: string, moment: Moment) => void;
   readonly trace: { lines: string[]; hash: Hash };
 }
 
@@ -87,6 +89,7 @@ export function scene(plan: Plan, clock: VirtualClock, wires: Wires, options: Sc
       figures.faults[kind] = (figures.faults[kind] ?? 0) + 1;
     },
     waiting: { model: [], channel: [] },
+    strike: () => {},
     trace,
   };
 }

@@ -31,7 +31,15 @@ export interface Simulated {
 export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lines: false }): Promise<Simulated> {
   const { profile, seed } = plan;
   const lines = wires();
-  const clock = virtualClock({ startMs: epochMs, seed: hashOf(seed, "world"), settle: lines.settle });
+  /** Processes that go on, one held-up thing after the other; no time passes meanwhile. */
+  const thaws = new Set<Promise<void>>();
+  const settle = async () => {
+    do {
+      await lines.settle();
+      await Promise.all(thaws);
+    } while (thaws.size > 0);
+  };
+  const clock = virtualClock({ startMs: epochMs, seed: hashOf(seed, "world"), settle });
   const world = scene(plan, clock, lines, options);
   const { facts } = world;
   /** How far the store's clock was set. */
@@ -42,6 +50,8 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
     { length: profile.processes },
     () => ({ process: null, life: 0, deploying: false }),
   );
+  /** Strikes that wait for their moment. */
+  const struck: StepOf<"crash" | "freeze">[] = [];
   /** Posts that were not acknowledged yet. */
   let posts = 0;
 
@@ -172,9 +182,10 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
         facts.begun.push({ conversation: step.conversation, what: step.what });
         return void post(0, [], (nth) => operate(step, nth));
       case "crash":
-        return crash(step.process, process, step.downMs);
       case "freeze":
-        return process === null ? undefined : freeze(process, step);
+        if (step.when === "now") strike(step, process);
+        else struck.push(step);
+        return;
       case "deploy":
         return process === null ? undefined : void deploy(step.process, process, step);
       case "pause":
@@ -203,6 +214,18 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
     }
   }
 
+  function strike(step: StepOf<"crash" | "freeze">, process: Process | null): void {
+    if (process === null) return;
+    if (step.do === "crash") crash(step.process, process, step.downMs);
+    else freeze(process, step);
+  }
+
+  world.strike = (name, moment) => {
+    const at = struck.findIndex((step) => step.when === moment && slots[step.process]?.process?.name === name);
+    const [step] = at < 0 ? [] : struck.splice(at, 1);
+    if (step !== undefined) strike(step, slots[step.process]?.process ?? null);
+  };
+
   function freeze(process: Process, { forMs, suspends }: StepOf<"freeze">): void {
     if (process.gate.state !== "running") return;
     world.count(suspends ? "suspend" : "freeze");
@@ -215,7 +238,8 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
     if (process.gate.state !== "frozen") return;
     process.suspended(suspendedMs);
     world.say(process.name, "thaws");
-    void process.gate.thaw();
+    const thaw = process.gate.thaw().then(() => void thaws.delete(thaw));
+    thaws.add(thaw);
   }
 
   async function deploy(slot: number, process: Process, { graceMs, downMs }: StepOf<"deploy">): Promise<void> {
@@ -241,6 +265,7 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
     shared.awayUntilMs = 0;
     world.waiting.model.length = 0;
     world.waiting.channel.length = 0;
+    struck.length = 0;
     for (const [slot, { process }] of slots.entries()) {
       if (process === null) start(slot);
       else {
@@ -259,7 +284,7 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
   for (const step of plan.steps) {
     await clock.advance(step.atMs - world.ms());
     await perform(step);
-    await lines.settle();
+    await settle();
   }
   heal();
   const healedMs = world.ms();
