@@ -1,4 +1,4 @@
-// What a newcomer does, done by a machine: clone, `npm ci`, `npm start`, ask for health, send a first message.
+// What a newcomer does, done by a machine: clone, `npm ci`, `npm start`, ask for health, get a first answer.
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -9,6 +9,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const START_MS = 120_000; // `npm start` builds first
+const WAIT_S = 30; // the demo bot waits for quiet, then thinks
 const STOP_MS = 15_000;
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -17,14 +18,18 @@ const clone = join(temp, "lull");
 
 try {
   run("git", ["clone", "--quiet", root, clone], temp);
+  const began = performance.now();
   run("npm", ["ci"], clone);
-  await startAndTalk();
+  await startAndTalk(() => {
+    console.log(`fresh clone: ready ${((performance.now() - began) / 1000).toFixed(1)} s after the clone`);
+  });
   console.log("fresh clone: cloned, installed, started, answered, stopped");
 } finally {
   rmSync(temp, { recursive: true, force: true });
 }
 
-async function startAndTalk() {
+/** @param {() => void} ready */
+async function startAndTalk(ready) {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
   // Its own process group: npm, its shell and the server all stop together, and nothing else does.
@@ -37,15 +42,18 @@ async function startAndTalk() {
   const exited = once(server, "exit");
   try {
     await healthy(base, server);
-    const response = await fetch(`${base}/v1/messages`, {
+    ready();
+    const response = await fetch(`${base}/v1/messages?wait=${WAIT_S}`, {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ conversation: "fresh-clone", text: "hello" }),
-      signal: AbortSignal.timeout(10_000),
+      body: JSON.stringify({ conversation: "fresh-clone", id: "m1", text: "hello" }),
+      signal: AbortSignal.timeout((WAIT_S + 10) * 1000),
     });
-    if (response.status !== 202) {
-      throw new Error(`POST /v1/messages answered ${response.status}: ${await response.text()}`);
-    }
+    const text = await response.text();
+    // 202 would mean that it was taken in and not answered in time.
+    if (response.status !== 200) throw new Error(`POST /v1/messages answered ${response.status}: ${text}`);
+    const { status, covers } = JSON.parse(text);
+    if (status !== "delivered" || covers.join() !== "m1") throw new Error(`the first answer is not one: ${text}`);
   } finally {
     await stop(server, exited);
   }
