@@ -94,6 +94,8 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
     LULL_QUIET_MS: "800",
     LULL_LEASE_MS: "2000",
     LULL_WEBHOOK_SECRET: secrets.join(","),
+    // Deliveries are held for as long as it takes to start another process.
+    LULL_DELIVER_TIMEOUT_MS: "120000",
     LULL_LOG_LEVEL: "info",
     ...options.settings,
   };
