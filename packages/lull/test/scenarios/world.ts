@@ -34,7 +34,9 @@ import { sqlite } from "../../src/stores/sqlite/index.ts";
 import { openDatabase } from "../stores/database.ts";
 import { type VirtualClock, virtualClock } from "../support/virtual.ts";
 
-export type StoreKind = "memory" | "sqlite";
+export type StoreKind = "memory" | "sqlite" | MakeStore;
+/** An empty store on the world's time. */
+export type MakeStore = (options: { now: () => number }) => Store;
 
 /** What a scenario sets before its world begins. */
 export interface Setting {
@@ -173,7 +175,12 @@ export function createWorld(kind: StoreKind, setting: Setting = {}): World {
   const clock = virtualClock({ startMs: epochMs, settle: wires.settle });
   const ms = () => clock.now() - epochMs;
   const database = kind === "sqlite" ? openDatabase(":memory:") : null;
-  const store = database === null ? memory({ now: clock.now }) : sqlite(database, { now: clock.now, clock });
+  const store =
+    typeof kind === "function"
+      ? kind({ now: clock.now })
+      : database === null
+        ? memory({ now: clock.now })
+        : sqlite(database, { now: clock.now, clock });
   const runs: Run[] = [];
   const attempts: Attempt[] = [];
   const screen: Shown[] = [];
