@@ -23,6 +23,9 @@ export default defineConfig({
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "torture/*.test.mjs"],
           exclude: ["**/*.process.test.ts", "**/node_modules/**", ...without],
+          // Virtual time, real processors: a shared machine may be slow, which is no reason to fail.
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
         },
       },
       {
