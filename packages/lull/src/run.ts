@@ -190,8 +190,9 @@ export function performer(place: Place): Performer {
 
   function claimed(run: Run, outcome: Outcomes["claim"]): void {
     if (outcome.is !== "nothing" || outcome.wakeAtMs === null) return;
+    const now = time.now();
     // Due, and yet nothing to do for us: never in a hot loop.
-    remind(run.id, Math.max(outcome.wakeAtMs, time.now() + 50));
+    remind(run.id, outcome.wakeAtMs > now ? outcome.wakeAtMs : now + 50);
   }
 
   function eventFor(run: Run, command: Exchange, claimId: string): ProtocolEvent {

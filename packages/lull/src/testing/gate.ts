@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Clock } from "../ports.ts";
+import type { Clock, Store } from "../ports.ts";
 
 export interface Gate {
   readonly state: "running" | "frozen" | "dead";
@@ -27,7 +27,6 @@ export function gate(settle: () => Promise<void>): Gate {
       await settle();
     }
     if (state === "frozen") state = "running";
-    thawing = null;
   }
 
   return {
@@ -48,7 +47,9 @@ export function gate(settle: () => Promise<void>): Gate {
       if (state === "running") state = "frozen";
     },
     thaw() {
-      thawing ??= release();
+      thawing ??= release().finally(() => {
+        thawing = null;
+      });
       return thawing;
     },
   };
@@ -73,5 +74,31 @@ export function clockBehind(
     suspended(ms) {
       suspendedMs += ms;
     },
+  };
+}
+
+/** A process's own connection: what it asks for is done, and it hears of it when its gate lets it. */
+export function storeBehind(gate: Gate, store: Store): Store {
+  const heard = <T>(answer: Promise<T>) =>
+    answer.then(
+      (value) => gate.pass().then(() => value),
+      (error) =>
+        gate.pass().then(() => {
+          throw error;
+        }),
+    );
+  return {
+    name: store.name,
+    durability: store.durability,
+    load: (id, options) => heard(store.load(id, options)),
+    exchange: (write) => heard(store.exchange(write)),
+    due: (nowMs, limit) => heard(store.due(nowMs, limit)),
+    log: (id, page) => heard(store.log(id, page)),
+    list: (page, filter) => heard(store.list(page, filter)),
+    stats: () => heard(store.stats()),
+    repair: (page, wakeAt) => heard(store.repair(page, wakeAt)),
+    erase: (id) => heard(store.erase(id)),
+    prune: (options) => heard(store.prune(options)),
+    close: () => Promise.resolve(),
   };
 }

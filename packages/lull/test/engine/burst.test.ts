@@ -44,3 +44,25 @@ it("conversations never wait for each other", async () => {
   await clock.advance(5_000);
   await stopped;
 });
+
+it("a turn that becomes due right after a delivery begins at its exact time", async () => {
+  const { clock, lull, turns, hear, elapsed } = bot(
+    {
+      debounce: { quietMs: 1_000, startMs: 1_000 },
+      whenBusy: "queue",
+      respond: () => clock.sleep(2_000).then(() => "x"),
+    },
+    {},
+  );
+  const began: number[] = [];
+  lull.on(({ type }) => type === "attempt.started" && began.push(elapsed()));
+  await lull.start();
+  await hear("a");
+  // Due at 3,020, twenty milliseconds after the answer before it is out.
+  await clock.advance(2_020);
+  await hear("b");
+  await clock.advance(10_000);
+  expect(turns.map(textOf)).toEqual(["a", "b"]);
+  expect(began).toEqual([1_000, 3_020]);
+  await lull.stop();
+});

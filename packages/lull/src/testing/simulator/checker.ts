@@ -137,7 +137,10 @@ function complete({ id, log, acked, runs, shown, asked }: Case, scene: Scene, bl
 
   const parked = endings.filter(({ outcome }) => outcome === "parked").length;
   const failures = runs.filter(
-    ({ ended }) => ended === null || !["answered", "silent", "superseded"].includes(ended.outcome),
+    ({ ended, atMs }) =>
+      ended === null ||
+      !["answered", "silent", "superseded"].includes(ended.outcome) ||
+      ended.atMs - atMs >= profile.turnTimeoutMs,
   ).length;
   const lost = steps.filter(({ do: what }) => disturbing.has(what)).length + (profile.drift === 0 ? 0 : failures);
   if (parked > 0 && failures + lost < parked * profile.maxFailures)
@@ -155,6 +158,8 @@ function truthful({ id, log, shown, runs, acked }: Case, blame: Blame): void {
   const withdrawn = new Set(
     log.flatMap((entry) => (entry.kind === "closed" && entry.outcome === "withdrawn" ? [entry.replyId] : [])),
   );
+  const takenBack = (target: string, before: number) =>
+    log.some((entry) => entry.kind === "retraction" && entry.target === target && entry.seq < before);
   for (const reply of replies) {
     const tries = shown.filter(({ replyId }) => replyId === reply.replyId);
     if (withdrawn.has(reply.replyId) && tries.some(({ shownAtMs }) => shownAtMs !== null))
@@ -182,7 +187,7 @@ function truthful({ id, log, shown, runs, acked }: Case, blame: Blame): void {
       );
       // Changes may have come in any order; only simple cases are judged by text.
       const [change] = changes;
-      if (changes.length > 1 || change?.kind === "retraction") continue;
+      if (changes.length > 1 || takenBack(message.id, reply.seq)) continue;
       const wording = change?.kind === "edit" ? change.id : message.id;
       // An edit that came before its message is the message.
       const early = change === undefined && [...tokens].some((token) => token.startsWith(`${message.id}~`));

@@ -9,7 +9,7 @@ import type { Plan, Profile, Step } from "./plan.ts";
 export interface ShrinkOptions {
   /** Does this plan still fail, in the same way? */
   fails: (plan: Plan) => Promise<boolean>;
-  /** Plans tried, at most. Default 600. */
+  /** Plans tried, at most. Default 1,500. */
   tries?: number;
 }
 
@@ -31,7 +31,7 @@ const plainer: readonly Partial<Profile>[] = [
 ];
 
 /** `plan` fails; so does what comes back. */
-export async function shrink(plan: Plan, { fails, tries = 600 }: ShrinkOptions): Promise<Plan> {
+export async function shrink(plan: Plan, { fails, tries = 1_500 }: ShrinkOptions): Promise<Plan> {
   let best = plan;
   let left = tries;
 
