@@ -41,6 +41,7 @@ import { callIn } from "./ledger.mjs";
  *   parts: Map<number, { firstAt: number, shownAt: number | null }> , count: number}} Reply
  * @typedef {{ messages: Map<string, Message>, calls: Call[], replies: Map<string, Reply>, keys: Map<string, Arrival[]> }} Story
  * @typedef {{ at: number, is: string, process: string | null }} Mishap
+ * @typedef {{ ms: number, conversation: string, at: number, why: string }} Sample
  */
 
 /** @param {readonly Event[]} events @param {{ maxWaitMs: number }} limits */
@@ -369,7 +370,7 @@ function recoveryOf(events) {
   const waiting = new Set();
   /** Processes that are up, and not frozen. @type {Set<string>} */
   const up = new Set();
-  /** @type {{ ms: number, conversation: string, at: number, why: string }[]} */
+  /** @type {Sample[]} */
   const samples = [];
   let dark = false;
 
@@ -460,15 +461,41 @@ function recoveryOf(events) {
       default:
     }
   }
+  return { samples, waiting: [...waiting] };
+}
+
+/** Figures of some samples. @param {Sample[]} samples */
+export function summary(samples) {
   const sorted = samples.map(({ ms }) => ms).sort((a, b) => a - b);
   const at = (/** @type {number} */ p) =>
     Math.round(sorted[Math.min(sorted.length - 1, Math.ceil(p * sorted.length) - 1)] ?? 0);
-  return {
-    touched: samples.length,
-    p50: at(0.5),
-    p99: at(0.99),
-    worst: Math.round(sorted.at(-1) ?? 0),
-    slowest: samples.sort((a, b) => b.ms - a.ms).slice(0, 10),
-    waiting: [...waiting],
-  };
+  return { touched: samples.length, p50: at(0.5), p99: at(0.99), worst: Math.round(sorted.at(-1) ?? 0) };
+}
+
+/**
+ * A second look at a slow recovery. From outside nobody sees a process take a conversation and die before it has called
+ * the model or delivered anything, although that touched the conversation, too. The stored log shows it: a lease that
+ * expired, and when it was taken. Then recovery counts from what befell its holder: the first mishap after it was taken
+ * that hit the holder, or, where the log does not name it, anybody.
+ *
+ * @param {Sample} sample @param {readonly any[]} log the conversation's entries @param {readonly Event[]} events
+ * @param {number} began the ledger's zero on the store's clock
+ * @returns {Sample}
+ */
+export function secondLook(sample, log, events, began) {
+  const from = sample.at - sample.ms;
+  const taken = log
+    .filter(({ kind, outcome }) => kind === "ended" && outcome === "expired")
+    .map(({ fence }) => ({ fence, at: fence - began }))
+    .findLast(({ at }) => at > from && at < sample.at);
+  if (taken === undefined) return sample;
+  const holder = log.find(({ kind, fence }) => kind === "attempt" && fence === taken.fence)?.owner;
+  const hit = events.find(
+    (event) =>
+      (event.is === "killed" || event.is === "frozen" || event.is === "died") &&
+      event.at >= taken.at &&
+      event.at < sample.at &&
+      (holder === undefined || event.process === holder),
+  );
+  return hit === undefined ? sample : { ...sample, ms: sample.at - hit.at, why: `${sample.why}, then ${hit.is}` };
 }

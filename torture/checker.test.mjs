@@ -1,6 +1,6 @@
 // The checker is worth what it catches: one run without fault, and one planted fault for each rule.
 import { expect, test } from "vitest";
-import { check } from "./checker.mjs";
+import { check, secondLook, summary } from "./checker.mjs";
 import { answerOf } from "./ledger.mjs";
 
 const conversation = "c";
@@ -183,12 +183,17 @@ test("changed, foreign, mixed, unfinished, covers", () => {
   expect(rules(...start, arrived(700, "k1", ["m1", "m2"], { covers: ["m1"] }))).toEqual(["covers"]);
 });
 
+/** @param {{ samples: import("./checker.mjs").Sample[], waiting: string[] }} recovery */
+const recovered = ({ samples, waiting }) => ({ ...summary(samples), waiting });
+
 test("recovery counts from the last touch to the next sign of life", () => {
   const of = (/** @type {Event[]} */ ...events) =>
-    check(
-      [...events].sort((a, b) => a.at - b.at),
-      limits,
-    ).recovery;
+    recovered(
+      check(
+        [...events].sort((a, b) => a.at - b.at),
+        limits,
+      ).recovery,
+    );
   const start = [plug(-2, "ready", "p"), plug(-1, "ready", "q"), ...burst];
   // It had acknowledged the newest message; nobody had begun.
   expect(of(...start, plug(100, "killed", "p"), called(1_100, "k1", ["m1", "m2"], "q"))).toMatchObject({
@@ -211,4 +216,18 @@ test("recovery counts from the last touch to the next sign of life", () => {
   // All of them down: from when one is up again.
   const dark = [plug(100, "killed", "p"), plug(101, "killed", "q"), plug(900, "ready", "r")];
   expect(of(...start, ...dark, called(1_000, "k1", ["m1", "m2"], "r"))).toMatchObject({ touched: 1, worst: 100 });
+});
+
+test("a lease that was taken and lost in silence counts from what befell its holder", () => {
+  const sample = { ms: 5_000, conversation, at: 6_000, why: "killed" };
+  const began = 1_000_000;
+  const expired = { kind: "ended", outcome: "expired", fence: began + 3_000 };
+  const attempt = { kind: "attempt", fence: began + 3_000, owner: "q" };
+  const mishaps = [plug(3_100, "killed", "r"), plug(3_500, "killed", "q"), plug(5_900, "killed", "q")];
+  expect(secondLook(sample, [], mishaps, began)).toEqual(sample);
+  expect(secondLook(sample, [{ ...expired, fence: began + 900 }], mishaps, began)).toEqual(sample);
+  expect(secondLook(sample, [attempt, expired], mishaps, began)).toMatchObject({ ms: 2_500 });
+  expect(secondLook(sample, [expired], mishaps, began)).toMatchObject({ ms: 2_900 });
+  // Nothing befell the holder: it is simply slow.
+  expect(secondLook(sample, [attempt, expired], [plug(3_100, "killed", "r")], began)).toEqual(sample);
 });

@@ -5,7 +5,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { check } from "./checker.mjs";
+import { check, secondLook, summary } from "./checker.mjs";
 import { doubles } from "./doubles.mjs";
 import { ledger as newLedger } from "./ledger.mjs";
 import { dice, sleep } from "./random.mjs";
@@ -40,7 +40,7 @@ const number = (/** @type {"minutes" | "seed" | "workers" | "typists"} */ name) 
   return value;
 };
 const [minutes, seed, workers, people] = [number("minutes"), number("seed"), number("workers"), number("typists")];
-const adapter = stores[values.store];
+const adapter = await stores[values.store]?.();
 if (adapter === undefined) fail(`--store must be one of ${Object.keys(stores).join(", ")}; got ${values.store}.`);
 
 /** @param {string} message @returns {never} */
@@ -173,23 +173,43 @@ async function anyone(body) {
 
 /** What the store says at the end; and, for every conversation in which something went wrong, all there is to know. */
 async function ending() {
-  const verdict = check(ledger.events, debounce);
+  const { violations, figures, recovery } = check(ledger.events, debounce);
   const stats = await anyone({ op: "stats" });
-  const accused = [...new Set(verdict.violations.map(({ conversation }) => conversation))].slice(0, 10);
-  const slow = verdict.recovery.slowest.slice(0, 3).map(({ conversation }) => conversation);
+  const promised = leaseMs + graceMs;
+  /** @type {Map<string, any>} */
+  const stored = new Map();
+  const read = async (/** @type {string} */ conversation) => {
+    if (!stored.has(conversation)) stored.set(conversation, await anyone({ op: "log", conversation }));
+    return stored.get(conversation);
+  };
+  /** @type {import("./checker.mjs").Sample[]} */
+  const samples = [];
+  for (const sample of recovery.samples) {
+    const log = sample.ms > promised ? ((await read(sample.conversation))?.log ?? []) : [];
+    samples.push(secondLook(sample, log, ledger.events, ledger.wallMs));
+  }
+  samples.sort((a, b) => b.ms - a.ms);
+  const accused = [...new Set(violations.map(({ conversation }) => conversation))].slice(0, 10);
+  const slow = samples.slice(0, 3).map(({ conversation }) => conversation);
   /** @type {Record<string, unknown>} */
   const evidence = {};
   for (const conversation of new Set([...accused, ...slow])) {
     const events = ledger.events.filter((event) => !("conversation" in event) || event.conversation === conversation);
-    evidence[conversation] = { events, stored: await anyone({ op: "log", conversation }) };
+    evidence[conversation] = { events, stored: await read(conversation) };
   }
-  return { verdict, stats, evidence };
+  const seen = summary(recovery.samples);
+  return {
+    violations,
+    figures,
+    recovery: { ...summary(samples), seen, slowest: samples.slice(0, 20) },
+    stats,
+    evidence,
+  };
 }
 
 /** @param {Awaited<ReturnType<typeof ending>>} state */
-function finish({ verdict, stats, evidence }) {
-  const { figures, recovery } = verdict;
-  const violations = verdict.violations.map((violation) => ({ ...violation }));
+function finish({ violations: found, figures, recovery, stats, evidence }) {
+  const violations = [...found];
   const add = (/** @type {string} */ rule, /** @type {string} */ why) =>
     violations.push({ rule, conversation: "", at: 0, why });
   if (stats === null) add("ending", "no process answered at the end");
@@ -212,6 +232,7 @@ function finish({ verdict, stats, evidence }) {
     "recovery p50 ms": recovery.p50,
     "recovery p99 ms": recovery.p99,
     "recovery worst ms": recovery.worst,
+    "as seen from outside": `${recovery.seen.p50} / ${recovery.seen.p99} / ${recovery.seen.worst}`,
     "conversations touched": recovery.touched,
     "violations in all": violations.length,
     "load before": loadBefore,

@@ -33,12 +33,15 @@
 
 export function ledger() {
   const began = performance.now();
+  const wallMs = Date.now();
   /** @type {Event[]} */
   const events = [];
   /** @type {((event: Event) => void)[]} */
   const listeners = [];
   return {
     events,
+    /** The wall clock at the ledger's zero. */
+    wallMs,
     now: () => performance.now() - began,
     /** @param {NewEvent} event */
     note(event) {

@@ -8,8 +8,8 @@ const script = fileURLToPath(new URL("worker.mjs", import.meta.url));
 
 /** How often what happens, on average, and for how long. Frozen is always longer than the lease. */
 const rhythm = (/** @type {number} */ leaseMs) => ({
-  killEveryMs: 1_650,
-  restartMs: [100, 1_200],
+  killEveryMs: 1_400,
+  restartMs: [50, 800],
   freezeEveryMs: 4_700,
   frozenMs: [leaseMs * 1.1, leaseMs * 2],
   outageEveryMs: 18_000,
@@ -128,8 +128,8 @@ export function supervisor({ ledger, random, count, leaseMs, settings, prepared 
 
   async function outage() {
     counts.outages += 1;
-    await prepared.cut();
     ledger.note({ is: "outage" });
+    await prepared.cut();
     await sleep(random.between(times.outageMs[0] ?? 0, times.outageMs[1] ?? 0));
     await prepared.restore();
     ledger.note({ is: "restored" });
@@ -165,8 +165,8 @@ export function supervisor({ ledger, random, count, leaseMs, settings, prepared 
             return true;
           }
           // Somebody else is left to carry on; the moments in which nobody is are the blackouts.
-          const victims = healthy();
-          if (victims.length < 2) return false;
+          const victims = alive().filter((one) => one.port !== null && healthy().some((other) => other !== one));
+          if (victims.length === 0) return false;
           kill(random.pick(victims));
           all = null;
           return true;

@@ -94,7 +94,7 @@ async function find(context) {
   return response.statusCode === 200 ? { status: "sent", id: JSON.parse(text).id } : null;
 }
 
-const store = /** @type {any} */ (await stores[kind]?.open(place, lib));
+const store = /** @type {any} */ (await (await stores[kind]?.())?.open(place, lib));
 const timeoutMs = 1_500;
 const lull = new Lull({
   store,

@@ -1,6 +1,4 @@
 // The stores that can be tortured. Another one is another file like sqlite.mjs, and a line here.
-import { sqlite } from "./sqlite.mjs";
-
 /**
  * @typedef {object} Prepared
  * @property {string} place   what a worker needs to open the store: a path or an address
@@ -17,5 +15,11 @@ import { sqlite } from "./sqlite.mjs";
  *   file of the built library
  */
 
-/** @type {Record<string, StoreAdapter>} */
-export const stores = { sqlite };
+/**
+ * Loaded when asked for: a worker that starts every other second has no time for other stores' clients.
+ * @type {Record<string, () => Promise<StoreAdapter>>}
+ */
+export const stores = {
+  sqlite: async () => (await import("./sqlite.mjs")).sqlite,
+  postgres: async () => (await import("./postgres.mjs")).postgres,
+};
