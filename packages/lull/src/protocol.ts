@@ -222,15 +222,15 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   }
 
   /** Somebody takes over: the attempt ends, what was not sent is cancelled, a part on its way keeps its lease. */
-  function interrupt(outcome: "handed-off" | "answered-by-human" | "reset"): void {
+  function interrupt(outcome: "handed-off" | "answered-by-human" | "reset", endedUpTo: m.Version): void {
     const { outbox, lease } = r;
     if (outbox === null) return void (lease && endAttempt(lease, outcome));
     outbox.ending = "cancelled";
     // So that a model that is still talking learns why.
     if (lease !== null && outbox.open) remember(lease, outcome);
     cancelQueued(outbox);
-    // Whoever took over has ended these inputs too; only a hand-off may give them back.
-    if (!closeIfSettled(outbox) && outcome !== "handed-off") outbox.window = null;
+    // What whoever took over has ended stays so. The rest comes back should nothing of the reply be shown.
+    if (!closeIfSettled(outbox) && endedUpTo >= outbox.to) outbox.window = null;
   }
 
   /** What may become visible or irreversible must be fresh and quiet. */
@@ -475,13 +475,13 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       const untilMs = now + Math.min(forMs, limits.maxHandoffMs);
       note({ kind: "handoff", id, untilMs, by });
       r.handoff = { sinceMs: r.handoff?.sinceMs ?? now, untilMs, backlog, ...(by && { by }) };
-      interrupt("handed-off");
+      interrupt("handed-off", 0);
       return { is: "handed-off", untilMs };
     },
 
     humanReply({ type: _, log, ...human }) {
       const upTo = Math.min(human.upTo ?? r.version, r.version);
-      interrupt("answered-by-human");
+      interrupt("answered-by-human", upTo);
       note({ kind: "human", ...human, upTo, parts: [...human.parts] });
       if (r.window === null || upTo <= r.answered) return { is: "answered" };
       settleUpTo(upTo, window.windowAfter(upTo, r.window, [...log, ...entries], limits), "human");
@@ -494,7 +494,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     },
 
     reset({ type: _, ...reset }) {
-      interrupt("reset");
+      interrupt("reset", r.version);
       const nowhere = { from: r.answered, to: r.answered, outcome: "cancelled" } as const;
       for (const { replyId } of r.sends.splice(0)) note({ kind: "closed", replyId, ...nowhere });
       settleUpTo(r.version, null, "dropped");

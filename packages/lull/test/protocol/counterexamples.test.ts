@@ -190,3 +190,25 @@ describe("leases", () => {
     expect(w.r.lease?.expiresAtMs).toBe(w.now + 5_000);
   });
 });
+
+describe("a human who had not seen the newest message", () => {
+  it("does not end what the bot was about to answer, should the channel refuse it", () => {
+    const w = new World();
+    w.say("hi");
+    w.say("and another thing");
+    const held = w.respond();
+    w.wait(5_000);
+    w.commit(held);
+    w.do("humanReply", { id: "h", upTo: 1, parts: [text("hello")] });
+    w.settle(held, 0, "refused");
+    expect(texts(w)).toContainEqual([text("and another thing")]);
+    w.respond();
+  });
+
+  it("ends what they had seen all the same, and a part that arrives answers the rest", () => {
+    const { w, held } = delivering();
+    w.do("humanReply", { id: "h", upTo: 1, parts: [text("hello")] });
+    w.settle(held, 0, "refused");
+    expect(isRest(w.r)).toBe(true);
+  });
+});

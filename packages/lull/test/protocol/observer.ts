@@ -287,6 +287,8 @@ export class Observer {
     for (const entry of entries) {
       const others = entry.kind === "human" || entry.kind === "reset" || entry.kind === "resumed";
       const given = entry.kind === "resumed" && entry.backlog === "answer";
+      // A human ends what they had seen.
+      if (entry.kind === "human" && outbox !== null && entry.upTo < outbox.to) continue;
       if (others && !given && outbox !== null) this.final.add(outbox.replyId);
       if (was === null) continue;
       if (entry.kind === "receipt" && (entry.state === "failed" || entry.state === "cancelled"))
