@@ -7,6 +7,18 @@
 // Virtual time
 export { dice, settled, type VirtualClock, type VirtualClockOptions, virtualClock } from "./clock.ts";
 export { expect } from "./expect.ts";
+// For those who write bots
+export {
+  type Bench,
+  type BenchRespond,
+  type BurstStep,
+  type Replay,
+  type ReplayedAttempt,
+  type ReplayedEffect,
+  type ReplayedReply,
+  type ReplayOptions,
+  replayBurst,
+} from "./replay/index.ts";
 // Simulator
 export {
   type Figures,
