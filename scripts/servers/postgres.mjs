@@ -17,7 +17,9 @@ export function postgresPrograms() {
     ),
     ...(process.env.PATH ?? "").split(delimiter),
   ];
-  return folders.find((folder) => folder !== "" && existsSync(join(folder, "initdb"))) ?? null;
+  const programs = ["initdb", "postgres"];
+  const complete = (/** @type {string} */ folder) => programs.every((name) => existsSync(join(folder, name)));
+  return folders.find((folder) => folder !== "" && complete(folder)) ?? null;
 }
 
 /** Why tests with PostgreSQL cannot run here, or null. */

@@ -75,7 +75,7 @@ test("a warm receive is one statement; an answer alone takes three more", async 
   const store = testStore(server, { schema }, { max: 4 });
   const lull = new Lull({
     store,
-    debounce: { quietMs: 300, startMs: 300 },
+    debounce: { quietMs: 3_000, startMs: 3_000 },
     // No renewal and no scan in between.
     scanMs: 600_000,
     respond: () => "yes",
