@@ -37,7 +37,4 @@ for (const kind of ["stores", "channels"]) {
 
 for (const problem of problems) console.error(`${manifest.name}: ${problem}`);
 if (problems.length > 0) process.exitCode = 1;
-else
-  console.log(
-    `${manifest.name}: no dependencies; all ${Object.keys(manifest.exports).length} subpaths are built`,
-  );
+else console.log(`${manifest.name}: no dependencies; all ${Object.keys(manifest.exports).length} subpaths are built`);

@@ -143,13 +143,9 @@ function nodeFolder(major) {
   const prefix = join(temp, `node-${major}`);
   mkdirSync(prefix);
   // The `node` package fetches its binary in an install script, which newer versions of npm run only if told to.
-  writeFileSync(
-    join(prefix, "package.json"),
-    JSON.stringify({ private: true, allowScripts: { node: true } }),
-  );
+  writeFileSync(join(prefix, "package.json"), JSON.stringify({ private: true, allowScripts: { node: true } }));
   const folder = join(prefix, "node_modules/node/bin");
   const installed = sh(`npm install --prefix '${prefix}' node@${major}`) === 0;
-  if (!installed || !existsSync(join(folder, "node")))
-    throw new Error(`could not install Node ${major} from npm`);
+  if (!installed || !existsSync(join(folder, "node"))) throw new Error(`could not install Node ${major} from npm`);
   return folder;
 }
