@@ -247,10 +247,8 @@ describe("kill -9", () => {
     async (scene) => {
       const { program } = scene;
       const [a, b] = await Promise.all([scene.start("a"), scene.start("b")]);
-      for (const conversation of three) {
-        await scene.write(a, conversation, "m1");
-        await sleep(300);
-      }
+      await Promise.all(three.map((conversation) => scene.write(a, conversation, "m1")));
+      await sleep(500);
       const killedAtMs = a.kill("SIGKILL");
       expect(program.calls).toEqual([]);
       for (const conversation of three) {
