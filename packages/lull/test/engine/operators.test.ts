@@ -459,7 +459,6 @@ describe("control words", () => {
 });
 
 describe("the backlog rule", () => {
-  // biome-ignore lint/suspicious/noThenProperty: no promise, but the rule's own word
   const rule = (then: "answer" | "context") => ({ backlog: { maxAgeMs: 60_000, then } });
 
   it("keeps messages that are too old as context", async () => {
