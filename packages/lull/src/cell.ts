@@ -21,6 +21,7 @@ export interface Operation {
   /**
    * Keys that must be new, with what a repetition is to be answered. Remembered only when the operation writes
    * something; otherwise merely asked about, so that a repetition is told even where a first time would be refused.
+   * (An operation that was refused may write all the same, the end of a hand-off say: its keys are to have expired.)
    */
   seen?(outcomes: Outcome[], nowMs: number): SeenKey[];
   /** Deciding needs the log's tail (edits, retractions, human replies). */

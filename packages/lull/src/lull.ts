@@ -196,7 +196,7 @@ export class Lull {
     const key = `m:${id}`;
     const result = await this.#engine.perform(conversation, {
       events: (_record, _log, nowMs) => this.#eventsFor(message, nowMs),
-      seen: ([outcome], nowMs) => (outcome === undefined ? [] : [this.#seen(key, first(outcome), nowMs)]),
+      seen: ([outcome], nowMs) => (outcome === undefined ? [] : [this.#seen(key, first(outcome), nowMs, outcome)]),
       patienceMs,
     });
     if (result.duplicate !== null)
@@ -280,11 +280,10 @@ export class Lull {
         },
         seen: ([outcome], nowMs) => {
           if (outcome === undefined) return [];
-          const keys = [
-            this.#seen(key, { version: versionOf(outcome), seq: 0, startAtMs: null, quietAtMs: null }, nowMs),
-          ];
+          const told = { version: versionOf(outcome), seq: 0, startAtMs: null, quietAtMs: null };
+          const keys = [this.#seen(key, told, nowMs, outcome)];
           // Taken by the message itself, if it ever arrived: then it has been answered.
-          if (stranger) keys.push(this.#seen(`m:${target}`, first(outcome), nowMs));
+          if (stranger) keys.push(this.#seen(`m:${target}`, first(outcome), nowMs, outcome));
           return keys;
         },
       });
@@ -338,7 +337,7 @@ export class Lull {
     const result = await this.#do(
       conversation,
       () => [{ type: "send", id, replyId, parts, when, ...address, ...metadata }],
-      (_outcomes, nowMs) => [this.#seen(`s:${id}`, replyId, nowMs)],
+      ([outcome], nowMs) => [this.#seen(`s:${id}`, replyId, nowMs, outcome)],
     );
     if (result.duplicate !== null) return { status: "duplicate", replyId: String(result.duplicate[0]?.value) };
     const outcome = result.outcomes[0] as Outcomes["send"];
@@ -538,8 +537,13 @@ export class Lull {
     return checkId("conversation", id, this.settings);
   }
 
-  #seen(key: string, value: unknown, nowMs: number): SeenKey {
-    return { key, value: value as Json, expiresAtMs: nowMs + this.settings.seenMs };
+  /**
+   * What was refused is not remembered, even where the same write ended a hand-off: a key that has expired is only
+   * asked about.
+   */
+  #seen(key: string, value: unknown, nowMs: number, outcome?: Outcomes[keyof Outcomes]): SeenKey {
+    const refused = outcome !== undefined && ["rejected", "full", "dropped"].includes(outcome.is);
+    return { key, value: value as Json, expiresAtMs: refused ? 0 : nowMs + this.settings.seenMs };
   }
 
   #do(conversation: ConversationId, events: Operation["events"], seen?: Operation["seen"]): Promise<Performed> {

@@ -282,6 +282,13 @@ export function storeContract(
     expect(late).toMatchObject({ kind: "duplicate", seen: [{ key: "k", value: "new" }] });
   });
 
+  it("asks about a key that has expired already, and does not remember it", async ({ put, store }) => {
+    const first = await put("c", null, { append: 1, seen: [key("k", "asked", 0)] });
+    const second = await put("c", first, { append: 1, seen: [key("k", "told")] });
+    const repeat = await store.exchange(writeAfter(second, "c", { append: 1, seen: [key("k", "asked", 0)] }));
+    expect(repeat).toMatchObject({ kind: "duplicate", seen: [{ key: "k", value: "told" }] });
+  });
+
   it("refuses a caller whose clock is off, before anything else", async ({ store, put, now }) => {
     const first = await put("c", null, { append: 1, seen: [key("k")] });
     for (const off of [maxSkewMs + 1, -maxSkewMs - 1]) {
