@@ -449,6 +449,7 @@ function latch(): { opened: Promise<void>; open: () => void } {
 
 describe("frozen, stopped, endless, broken", () => {
   const frozen = latch();
+  const woken = latch();
   const stopping = latch();
 
   gate(
@@ -457,7 +458,9 @@ describe("frozen, stopped, endless, broken", () => {
       settings: { LULL_START_MS: "300" },
       model: async (call) => {
         // Answered while the process is frozen: it finds the answer when it wakes.
-        if (call.conversation === "model" && call.from === "a") await frozen.opened;
+        if (call.conversation !== "deliver" && call.from === "a") await frozen.opened;
+        // Still thinking when the other wakes: only the fence tells whose lease it is.
+        if (call.conversation === "race" && call.from === "b") await woken.opened;
         return naming(call);
       },
       delivery: async (call) => {
@@ -470,19 +473,27 @@ describe("frozen, stopped, endless, broken", () => {
       const a = await scene.start("a");
       await scene.write(a, "deliver", "m1");
       const sent = await program.until("delivery", () => program.deliveries("deliver")[0]);
-      await scene.write(a, "model", "m1");
-      await program.until("model call", () => program.models("model")[0]);
+      for (const conversation of ["model", "race"]) {
+        await scene.write(a, conversation, "m1");
+        await program.until("model call", () => program.models(conversation)[0]);
+      }
       const b = await scene.start("b");
       await freeze(a, scene.database);
       frozen.open();
-      for (const conversation of ["model", "deliver"]) await scene.write(b, conversation, "m2");
+      for (const conversation of ["model", "race", "deliver"]) await scene.write(b, conversation, "m2");
       await program.until("answer", () => program.deliveries("model")[0]);
       await program.until("next answer", () => program.deliveries("deliver").some(({ covers }) => covers[0] === "m2"));
+      await program.until("call by the other", () => program.models("race")[1]);
       await scene.rested(b, "deliver");
       a.kill("SIGCONT");
       // Awake again, and given the time to do something wrong.
       await eventually("sign of life", async () => (await post(a, "/v1/conversations/none/flush", {})).ok);
       await sleep(leaseMs);
+      expect(program.deliveries("race")).toEqual([]);
+      woken.open();
+      await program.until("answer of the other", () => program.deliveries("race")[0]);
+      expect(replies(await scene.rested(a, "race")).length).toBe(1);
+      expect(expectOneAnswer(program, "race", ["m1", "m2"]).from).toBe("b");
       const log = await scene.rested(a, "model");
       expect(replies(log).length).toBe(1);
       expect(expectOneAnswer(program, "model", ["m1", "m2"]).from).toBe("b");
