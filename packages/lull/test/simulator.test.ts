@@ -21,7 +21,7 @@ function onMemory(seed: number): Promise<Simulated> {
 describe.each([0, 1, 2, 3])("seeds of the simulator, group %i", (group) => {
   test("break no promise on memory", async () => {
     for (const seed of seeds(200).filter((number) => number % 4 === group)) await holds(await onMemory(seed));
-  }, 180_000);
+  }, 600_000);
 });
 
 test("seeds of the simulator break no promise on SQLite, and leave the same trace", async () => {
@@ -30,7 +30,7 @@ test("seeds of the simulator break no promise on SQLite, and leave the same trac
     expect(violations, `seed ${seed}`).toEqual([]);
     expect([seed, hash]).toEqual([seed, (await onMemory(seed)).hash]);
   }
-}, 180_000);
+}, 600_000);
 
 test("a seed is the same world every time, and another seed another one", async () => {
   const hashes = new Set<string>();
@@ -40,7 +40,7 @@ test("a seed is the same world every time, and another seed another one", async 
     hashes.add(hash);
   }
   expect(hashes.size).toBe(10);
-}, 60_000);
+}, 300_000);
 
 test("what can go wrong does, and what is simulated happens", async () => {
   const happened = new Set<string>();
@@ -59,7 +59,7 @@ test("what can go wrong does, and what is simulated happens", async () => {
   const all = [...faults, ...ofStore, ...ofModel, ...ofChannel, ...acts];
   expect(all.filter((kind) => !happened.has(kind))).toEqual([]);
   expect(styles.size).toBe(10);
-}, 180_000);
+}, 600_000);
 
 test("a store that breaks its word is found out, and the failure is made small", async () => {
   // Says that it has stored what it has not, once in a while.
@@ -81,7 +81,7 @@ test("a store that breaks its word is found out, and the failure is made small",
   const text = report(smallest).join("\n");
   expect(text).toContain("What was planned");
   expect(text).toContain("What should not have:");
-}, 120_000);
+}, 600_000);
 
 async function holds(seen: Simulated): Promise<void> {
   if (seen.violations.length === 0) return;
