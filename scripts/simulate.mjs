@@ -135,7 +135,7 @@ async function work() {
 
 /**
  * @param {"memory" | "sqlite"} kind
- * @returns {Promise<{ store?: MakeStore }>}
+ * @returns {Promise<{ store?: MakeStore, restart?: import("lull/testing").RestartStore }>}
  */
 async function makeStore(kind) {
   if (kind === "memory") return {};
@@ -143,7 +143,17 @@ async function makeStore(kind) {
   const builtIn = major > 22 || (major === 22 && minor >= 13);
   const { DatabaseSync } = await import(builtIn ? "node:sqlite" : "@photostructure/sqlite");
   const { sqlite } = await import("lull/sqlite");
-  return { store: ({ now, clock }) => sqlite(new DatabaseSync(":memory:"), { now, clock, closeDatabase: true }) };
+  /** @type {import("lull/sqlite").SqliteLike} */
+  let database;
+  return {
+    store({ now, clock }) {
+      database = new DatabaseSync(":memory:");
+      return sqlite(database, { now, clock, closeDatabase: true });
+    },
+    async restart(_store, { now, clock }) {
+      return sqlite(database, { now, clock, closeDatabase: true });
+    },
+  };
 }
 
 /** @param {number} total */

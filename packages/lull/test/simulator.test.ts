@@ -2,10 +2,26 @@
 import { describe, expect, test } from "vitest";
 import type { Store } from "../src/index.ts";
 import { sqlite } from "../src/stores/sqlite/index.ts";
-import { type MakeStore, report, type Simulated, shrinkFailure, simulate } from "../src/testing/index.ts";
-import { openDatabase } from "./stores/database.ts";
+import {
+  type MakeStore,
+  type RestartStore,
+  report,
+  type Simulated,
+  shrinkFailure,
+  simulate,
+} from "../src/testing/index.ts";
+import { openDatabase, type TestDatabase } from "./stores/database.ts";
 
-const onSqlite: MakeStore = ({ now, clock }) => sqlite(openDatabase(":memory:"), { now, clock, closeDatabase: true });
+let database: TestDatabase;
+const onSqlite: MakeStore = ({ now, clock }) => {
+  database = openDatabase(":memory:");
+  return sqlite(database, { now, clock });
+};
+/** The data stay; the store, its statements and its check of the tables are new. */
+const restart: RestartStore = async (store, { now, clock }) => {
+  await store.close();
+  return sqlite(database, { now, clock });
+};
 
 const seeds = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
 
@@ -26,7 +42,8 @@ describe.each([0, 1, 2, 3])("seeds of the simulator, group %i", (group) => {
 
 test("seeds of the simulator break no promise on SQLite, and leave the same trace", async () => {
   for (const seed of seeds(50)) {
-    const { hash, violations } = await simulate(seed, { store: onSqlite });
+    const { hash, violations } = await simulate(seed, { store: onSqlite, restart });
+    database.close();
     expect(violations, `seed ${seed}`).toEqual([]);
     expect([seed, hash]).toEqual([seed, (await onMemory(seed)).hash]);
   }

@@ -25,6 +25,7 @@ export {
   type MakeStore,
   type Plan,
   type Profile,
+  type RestartStore,
   report,
   type Simulated,
   type SimulateOptions,

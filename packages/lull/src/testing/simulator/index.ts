@@ -7,16 +7,18 @@ import { memory } from "../../stores/memory/index.ts";
 import { draw } from "./draw.ts";
 import type { Plan, Profile } from "./plan.ts";
 import { shrink } from "./shrink.ts";
-import { carryOut, type MakeStore, type Simulated } from "./world.ts";
+import { carryOut, type MakeStore, type RestartStore, type Simulated } from "./world.ts";
 
 export type { Plan, Profile, Step } from "./plan.ts";
 export { report } from "./report.ts";
 export type { Figures, Violation } from "./scene.ts";
-export type { MakeStore, Simulated } from "./world.ts";
+export type { MakeStore, RestartStore, Simulated } from "./world.ts";
 
 export interface SimulateOptions {
   /** Default: the memory store. */
   store?: MakeStore;
+  /** Called at the end of every outage. Default: the store was merely out of reach. */
+  restart?: RestartStore;
   /** Settings that are not drawn from the seed. */
   profile?: Partial<Profile>;
   /** Keep the trace's lines. Default false. */
@@ -37,7 +39,7 @@ export function simulate(seed: number, options: SimulateOptions = {}): Promise<S
 /** The same for a plan of one's own. */
 export function simulatePlan(plan: Plan, options: Omit<SimulateOptions, "profile"> = {}): Promise<Simulated> {
   const store = options.store ?? (({ now }) => memory({ now }));
-  return carryOut(plan, store, { lines: options.lines ?? false });
+  return carryOut(plan, { store, restart: options.restart, lines: options.lines ?? false });
 }
 
 /** The smallest world found that breaks one of the same promises, with its trace. */

@@ -28,7 +28,17 @@ export interface Simulated {
   lines: string[];
 }
 
-export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lines: false }): Promise<Simulated> {
+/** Closes the store and opens it again, as its server's restart would. */
+export type RestartStore = (store: Store, options: { now: () => number; clock: Clock }) => Promise<Store>;
+
+export interface CarryOutOptions {
+  store: MakeStore;
+  restart?: RestartStore | undefined;
+  /** Keep the trace's lines. */
+  lines: boolean;
+}
+
+export async function carryOut(plan: Plan, options: CarryOutOptions): Promise<Simulated> {
   const { profile, seed } = plan;
   const lines = wires();
   /** Processes that go on, one held-up thing after the other; no time passes meanwhile. */
@@ -44,8 +54,8 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
   const { facts } = world;
   /** How far the store's clock was set. */
   let jumpedMs = 0;
-  const open = () => makeStore({ now: () => clock.now() + jumpedMs, clock });
-  const shared: SharedStore = { store: open(), awayUntilMs: 0, listeners: new Set() };
+  const ofStore = { now: () => clock.now() + jumpedMs, clock };
+  const shared: SharedStore = { store: options.store(ofStore), awayUntilMs: 0, listeners: new Set() };
   const slots: { process: Process | null; life: number; deploying: boolean }[] = Array.from(
     { length: profile.processes },
     () => ({ process: null, life: 0, deploying: false }),
@@ -201,7 +211,7 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
         world.count("outage");
         world.say("store", `is away for ${step.forMs} ms`);
         shared.awayUntilMs = Math.max(shared.awayUntilMs, world.ms() + step.forMs);
-        return;
+        return void clock.sleep(step.forMs).then(() => lines.run(reopen));
       case "jump":
         world.count("jump");
         world.say("store", `sets its clock by ${step.byMs} ms`);
@@ -212,6 +222,10 @@ export async function carryOut(plan: Plan, makeStore: MakeStore, options = { lin
       case "channel":
         return void world.waiting.channel.push(step);
     }
+  }
+
+  async function reopen(): Promise<void> {
+    if (options.restart !== undefined) shared.store = await options.restart(shared.store, ofStore);
   }
 
   function strike(step: StepOf<"crash" | "freeze">, process: Process | null): void {
