@@ -448,7 +448,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
     settle: owned(({ index, receipt, random }, outbox) => {
       const part = outbox.parts[index];
-      if (part?.state !== "attempting") return lost;
+      if (part?.state !== "attempting") return window.settledBefore(part, outbox);
       const { state, retryAfterMs, ...notes } = receipt;
       part.doubt ||= state === "in-doubt";
       const again = state === "in-doubt" || state === "refused";

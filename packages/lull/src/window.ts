@@ -24,6 +24,8 @@ import type {
   Limits,
   LogEntry,
   Outbox,
+  OutboxPart,
+  Outcomes,
   Parked,
   PastSpan,
   QueuedSend,
@@ -202,6 +204,12 @@ export function keepFrom(r: ConversationRecord): Seq {
 export function superseded(r: ConversationRecord, limits: Limits): boolean {
   if (r.lease === null || r.lease.sealed || r.lease.newer === null || r.window === null) return false;
   return r.lease.newer.openedAtMs <= capAt(r.window, limits);
+}
+
+/** The holder settles a part again, because the answer was lost: it goes on from what the record says. */
+export function settledBefore(part: OutboxPart | undefined, outbox: Outbox): Outcomes["settle"] {
+  if (part === undefined) return { is: "lost" };
+  return part.state === "queued" ? { is: "retry", atMs: part.nextAtMs, held: outbox.open } : { is: "next" };
 }
 
 /** What a renewal tells the holder. */

@@ -231,10 +231,11 @@ function exchanged(
     }
     case "append": {
       const { is } = outcome as Known<"append">;
-      if (is === "lost") return release(w);
+      if (is === "lost" && record?.lease?.fence !== w.lease?.fence) return release(w);
       if (command.part === w.says[0]) w.says.shift();
-      // The limit is told to the author by the turn; what fits was said.
-      if (is === "full") w.says = [];
+      // Full: told to the author by the turn; what fits was said. Lost: somebody took over while a part is on its way,
+      // and its receipt is still to come.
+      if (is !== "appended") w.says = [];
       return;
     }
     case "close": {

@@ -212,3 +212,17 @@ describe("a human who had not seen the newest message", () => {
     expect(isRest(w.r)).toBe(true);
   });
 });
+
+describe("a receipt whose answer was lost", () => {
+  it("is settled all the same: its sender goes on instead of letting its lease run out", () => {
+    const w = new World();
+    w.say("hi");
+    const held = w.respond();
+    w.wait(5_000);
+    w.commit(held, ["one", "two"]);
+    w.settle(held, 0, "sent");
+    w.say("and another thing");
+    expect(w.settle(held, 0, "sent").is).toBe("next");
+    expect(w.attempt(held, 1).is).toBe("attempting");
+  });
+});

@@ -118,7 +118,8 @@ class Run extends World {
     if (type === "end" && outcome.is === "late") return;
     assert.equal(next, null, `${type} asked again writes: ${JSON.stringify([answered, entries])}`);
     const moved = {
-      settle: ["lost"],
+      // The holder goes on from what the record says; everybody else has lost.
+      settle: ["lost", "next"],
       discard: ["lost"],
       fail: ["lost"],
       close: ["lost"],
