@@ -475,27 +475,28 @@ export function summary(samples) {
 /**
  * A second look at a slow recovery. From outside nobody sees a process take a conversation and die before it has called
  * the model or delivered anything, although that touched the conversation, too. The stored log shows it: a lease that
- * expired, and when it was taken. Then recovery counts from what befell its holder: the first mishap after it was taken
- * that hit the holder, or, where the log does not name it, anybody.
+ * was taken after the last touch, and found expired before the sign of life. Then recovery counts from what befell its
+ * holder: the first mishap after it was taken that hit the holder, or, where the log does not name it, anybody.
  *
  * @param {Sample} sample @param {readonly any[]} log the conversation's entries @param {readonly Event[]} events
  * @param {number} began the ledger's zero on the store's clock
  * @returns {Sample}
  */
 export function secondLook(sample, log, events, began) {
-  const from = sample.at - sample.ms;
-  const taken = log
-    .filter(({ kind, outcome }) => kind === "ended" && outcome === "expired")
-    .map(({ fence }) => ({ fence, at: fence - began }))
-    .findLast(({ at }) => at > from && at < sample.at);
-  if (taken === undefined) return sample;
-  const holder = log.find(({ kind, fence }) => kind === "attempt" && fence === taken.fence)?.owner;
-  const hit = events.find(
-    (event) =>
-      (event.is === "killed" || event.is === "frozen" || event.is === "died") &&
-      event.at >= taken.at &&
-      event.at < sample.at &&
-      (holder === undefined || event.process === holder),
-  );
-  return hit === undefined ? sample : { ...sample, ms: sample.at - hit.at, why: `${sample.why}, then ${hit.is}` };
+  const lost = log.filter(({ kind, outcome, fence, atMs }) => {
+    const inside = fence - began > sample.at - sample.ms && atMs - began < sample.at;
+    return kind === "ended" && outcome === "expired" && inside;
+  });
+  for (const { fence } of lost.reverse()) {
+    const holder = log.find((entry) => entry.kind === "attempt" && entry.fence === fence)?.owner;
+    const hit = events.find(
+      (event) =>
+        (event.is === "killed" || event.is === "frozen" || event.is === "died") &&
+        event.at >= fence - began &&
+        event.at < sample.at &&
+        (holder === undefined || event.process === holder),
+    );
+    if (hit !== undefined) return { ...sample, ms: sample.at - hit.at, why: `${sample.why}, then ${hit.is}` };
+  }
+  return sample;
 }

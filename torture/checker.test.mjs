@@ -221,13 +221,17 @@ test("recovery counts from the last touch to the next sign of life", () => {
 test("a lease that was taken and lost in silence counts from what befell its holder", () => {
   const sample = { ms: 5_000, conversation, at: 6_000, why: "killed" };
   const began = 1_000_000;
-  const expired = { kind: "ended", outcome: "expired", fence: began + 3_000 };
+  const expired = { kind: "ended", outcome: "expired", fence: began + 3_000, atMs: began + 5_100 };
   const attempt = { kind: "attempt", fence: began + 3_000, owner: "q" };
   const mishaps = [plug(3_100, "killed", "r"), plug(3_500, "killed", "q"), plug(5_900, "killed", "q")];
   expect(secondLook(sample, [], mishaps, began)).toEqual(sample);
   expect(secondLook(sample, [{ ...expired, fence: began + 900 }], mishaps, began)).toEqual(sample);
   expect(secondLook(sample, [attempt, expired], mishaps, began)).toMatchObject({ ms: 2_500 });
   expect(secondLook(sample, [expired], mishaps, began)).toMatchObject({ ms: 2_900 });
+  // The lease under which life went on, lost only later, hides none that was lost before it.
+  const later = { ...expired, fence: began + 5_200, atMs: began + 8_000 };
+  expect(secondLook(sample, [attempt, expired, later], mishaps, began)).toMatchObject({ ms: 2_500 });
+  expect(secondLook(sample, [later], mishaps, began)).toEqual(sample);
   // Nothing befell the holder: it is simply slow.
   expect(secondLook(sample, [attempt, expired], [plug(3_100, "killed", "r")], began)).toEqual(sample);
 });
