@@ -7,6 +7,23 @@
 // Virtual time
 export { dice, settled, type VirtualClock, type VirtualClockOptions, virtualClock } from "./clock.ts";
 export { expect } from "./expect.ts";
+// Explorer
+export {
+  type Act,
+  type Bounds,
+  type ChannelKind,
+  type Config,
+  catalogue,
+  configOf,
+  type Explored,
+  explore,
+  type FaultKind,
+  type Found,
+  type InputKind,
+  type OperatorKind,
+  plain,
+  shortLimits,
+} from "./explorer/index.ts";
 // For those who write bots
 export {
   type Bench,

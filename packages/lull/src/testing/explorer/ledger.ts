@@ -1,0 +1,631 @@
+/**
+ * The observer: what was accepted, what the author's code was given, what users saw and what every input came to,
+ * kept apart from the protocol's own bookkeeping. It reads what anybody can read (log entries, the record, the
+ * channel) and says at every write and every visible act what of the promise was broken.
+ *
+ * @module
+ */
+import type { ConversationRecord, EntryOf, Fence, LogEntry, PartState, ProtocolEvent } from "../../model.ts";
+import type { Write, Writer } from "./cell.ts";
+import { breaks, Violation } from "./violation.ts";
+import type { World } from "./world.ts";
+
+/** One input, as it arrived. */
+export interface Note {
+  kind: "message" | "edit" | "retraction" | "retry";
+  /** The message it is, or speaks of. */
+  id: string;
+  version: number;
+  text: string;
+  /** From which version on it is to be answered: its own, or that of the retry that brought it back. */
+  since: number;
+  /** From when its waiting counts. */
+  atMs: number;
+  aside: boolean;
+  /** Its author took it back. */
+  gone: boolean;
+  incomplete: boolean;
+  quietMs: number;
+  /** What it came to. */
+  label: string | null;
+  /** The reply under way that covers it. */
+  reply: number | null;
+  /** The reply users saw that answers it. */
+  answer: number | null;
+  /** For a retry: what it brought back. */
+  revives: { from: number; to: number } | null;
+}
+
+export interface Reply {
+  id: string;
+  cause: "turn" | "fallback" | "send";
+  from: number;
+  to: number;
+  sealed: boolean;
+  open: boolean;
+  /** How often each part was shown. */
+  shown: readonly number[];
+  states: readonly PartState[];
+  outcome: string | null;
+  /** The unanswered range it answers, and what that one had been through. */
+  span: number;
+  failures: number;
+}
+
+export interface Attempt {
+  claimId: string;
+  fence: Fence;
+  from: number;
+  to: number;
+  sealed: boolean;
+}
+
+export interface Ledger {
+  /** In the order of the log. */
+  notes: readonly Note[];
+  replies: readonly Reply[];
+  /** Whose claim was granted last. */
+  holder: string;
+  attempt: Attempt | null;
+  /** Every input up to here has ended or is in a reply. */
+  end: number;
+  version: number;
+  seq: number;
+  fence: Fence;
+  /** The unanswered range, counted from 1. */
+  span: number;
+  spans: number;
+  /** Which of the protocol's ranges are which of these. */
+  spanOf: readonly (readonly [protocol: number, ledger: number])[];
+  /** Ranges of which the effect has a result. */
+  results: readonly number[];
+  /** Failures in this range. */
+  failures: number;
+  /** The latest part shown. */
+  latest: { reply: number; part: number } | null;
+  /** Up to where the attempts of this range knew its inputs. */
+  tried: number;
+  /** A failure asked for a pause until then. */
+  notBeforeMs: number;
+  /** Something went wrong after which a lease may run out under its holder. */
+  lapsed: boolean;
+  /** A human, a reset or the end of a hand-off has ended everything up to here. */
+  takenOver: number;
+  /** What the human had seen. */
+  upTo: number;
+  /** Since when a human answers; null while the bot does. */
+  handedOff: boolean;
+}
+
+export function newLedger(): Ledger {
+  const counts = { end: 0, version: 0, seq: 0, fence: 0, span: 1, spans: 1, failures: 0, takenOver: 0, upTo: 0 };
+  const lists = { notes: [], replies: [], spanOf: [], results: [] };
+  const attempts = { tried: 0, notBeforeMs: 0, lapsed: false };
+  return { ...counts, ...lists, ...attempts, holder: "", attempt: null, latest: null, handedOff: false };
+}
+
+/** Nobody waits for an answer to it. */
+function silent(ledger: Ledger, note: Note): boolean {
+  const { revives } = note;
+  if (revives === null) return note.aside || note.gone || note.kind === "retraction";
+  return ledger.notes.every(
+    (other) =>
+      other.version >= note.version ||
+      other.version <= revives.from ||
+      other.version > revives.to ||
+      silent(ledger, other),
+  );
+}
+
+/** It has not ended, and no reply covers it. */
+export function pending(note: Note): boolean {
+  return !note.aside && note.label === null && note.reply === null;
+}
+
+/** What must be answered, up to a version: an account of its own of what edits and retractions do. */
+export function toAnswer(ledger: Ledger, upTo: number): string {
+  const items: { id: string; text: string }[] = [];
+  for (const note of ledger.notes) {
+    if (note.version > upTo) continue;
+    const at = items.findIndex(({ id }) => id === note.id);
+    if (note.kind === "retraction") {
+      if (at >= 0) items.splice(at, 1);
+    } else if (note.kind === "edit" && at >= 0) items[at] = { id: note.id, text: note.text };
+    else if (note.kind !== "retry" && pending(note) && note.since <= upTo) items.push({ id: note.id, text: note.text });
+  }
+  return items.map(({ id, text }) => `${id}=${text}`).join(" ");
+}
+
+/** The end of all waiting for what is unanswered now. Null when nothing is. */
+function openedAt(notes: readonly Note[]): number | null {
+  let first: number | null = null;
+  for (const note of notes) if (pending(note) && (first === null || note.atMs < first)) first = note.atMs;
+  return first;
+}
+
+/** A write was stored. */
+export function stored(
+  world: World,
+  by: Writer,
+  { event, next, append: entries, outcome }: Write,
+  before: ConversationRecord | null,
+): void {
+  const ledger: Ledger = { ...world.ledger };
+  world.ledger = ledger;
+  // A hand-off that is over is ended by whatever comes, be it refused otherwise.
+  if (by.process !== null && outcome !== "lost") exclusive(ledger, by, event, before, next);
+  if (event.type === "humanReply") {
+    ledger.upTo = Math.min(event.upTo ?? ledger.version, ledger.version);
+    ledger.takenOver = Math.max(ledger.takenOver, ledger.upTo);
+  }
+  if (event.type === "reset") ledger.takenOver = ledger.version;
+  for (const entry of entries) {
+    ignored(ledger, entry, before);
+    read(world, ledger, by, entry);
+  }
+  if (event.type === "claim" && next.lease !== null && next.lease.claimId === by.claimId) {
+    if (next.lease.fence <= ledger.fence) breaks("I4", `a fence is handed out twice`);
+    ledger.fence = next.lease.fence;
+    ledger.holder = by.claimId;
+  }
+  ledger.upTo = 0;
+  if (ledger.version !== next.version) breaks("I1", "a version without an entry in the log");
+  consistent(world, ledger, next);
+}
+
+/** I4: whoever wakes late is refused by every write. */
+function exclusive(
+  ledger: Ledger,
+  by: Writer,
+  event: ProtocolEvent,
+  before: ConversationRecord | null,
+  next: ConversationRecord,
+): void {
+  if (event.type === "claim" || event.type === "end") return;
+  if (event.type === "renew") {
+    if (before?.lease === null && next.lease !== null) breaks("I4", "a renewal brings a lost lease back");
+    if (before?.lease && ledger.holder !== by.claimId && before.lease.expiresAtMs !== next.lease?.expiresAtMs)
+      breaks("I4", "a renewal by somebody who is not the holder");
+    return;
+  }
+  if (ledger.holder !== by.claimId) breaks("I4", `a ${event.type} by a worker that had lost its lease`);
+}
+
+/** What is set aside as too late must have been. */
+function ignored(ledger: Ledger, entry: LogEntry, before: ConversationRecord | null): void {
+  if ((entry.kind !== "edit" && entry.kind !== "retraction") || entry.aside === undefined) return;
+  const target = ledger.notes.find((note) => note.kind === "message" && note.id === entry.target);
+  if (target === undefined || target.gone) return;
+  if (pending(target)) breaks("I3", `a change of ${target.id} is set aside although nothing answers it yet`);
+  const completed = ledger.notes.some((note) => note.kind === "edit" && note.id === target.id);
+  if (entry.kind === "edit" && target.incomplete && !completed)
+    breaks("I1", `what completes ${target.id} is set aside`);
+  const reply = target.reply === null ? undefined : ledger.replies[target.reply];
+  if (reply === undefined || reply.sealed || reply.open || reply.shown.some((times) => times > 0)) return;
+  if (before?.outbox?.parts.every(({ state, doubt }) => state === "queued" && !doubt))
+    breaks("I3", `a change of ${target.id} is set aside although its answer can still be taken back`);
+}
+
+function read(world: World, ledger: Ledger, by: Writer, entry: LogEntry): void {
+  if (entry.seq !== ledger.seq + 1) breaks("I1", "the log has a gap");
+  ledger.seq = entry.seq;
+  switch (entry.kind) {
+    case "message":
+      return arrive(world, ledger, entry, entry.id, entry.aside !== undefined);
+    case "edit":
+      return arrive(world, ledger, entry, entry.target, entry.aside !== undefined);
+    case "retraction": {
+      arrive(world, ledger, entry, entry.target, entry.aside !== undefined);
+      ledger.notes = ledger.notes.map((note) => (note.id === entry.target ? { ...note, gone: true } : note));
+      return;
+    }
+    case "retry":
+      arrive(world, ledger, entry, entry.id, false);
+      return revive(ledger, entry);
+    case "attempt":
+      return begun(world, ledger, by, entry);
+    case "absorbed":
+      if (ledger.attempt?.fence !== entry.fence) breaks("I4", "somebody absorbs who does not answer");
+      ledger.attempt = ledger.attempt && { ...ledger.attempt, to: entry.to };
+      return;
+    case "sealed":
+      if (ledger.attempt?.fence !== entry.fence) breaks("I4", "somebody seals who does not answer");
+      if (newerThan(ledger, ledger.attempt?.to ?? 0, world.config.limits.maxWaitMs).inTime)
+        breaks("I3", "sealed although newer input had been accepted");
+      ledger.attempt = ledger.attempt && { ...ledger.attempt, sealed: true };
+      return;
+    case "ended":
+      return ended(world, ledger, entry);
+    case "reply":
+      return committed(world, ledger, by, entry);
+    case "part":
+      return change(ledger, entry.replyId, (reply) => {
+        if (!reply.open) breaks("I8", "a part is appended to a reply that is complete");
+        return { ...reply, shown: [...reply.shown, 0], states: [...reply.states, "queued"] };
+      });
+    case "receipt":
+      return receipt(ledger, entry);
+    case "closed":
+      return closed(world, ledger, entry);
+    case "settled":
+      return settled(world, ledger, entry);
+    case "effect":
+      return recorded(ledger, entry);
+    case "send":
+      ledger.replies = [
+        ...ledger.replies,
+        { ...blankReply, id: entry.replyId, cause: "send", shown: [0], states: ["queued"] },
+      ];
+      return;
+    case "handoff":
+      ledger.handedOff = true;
+      return;
+    case "resumed":
+      ledger.handedOff = false;
+      // By the owner's rule all of it is context from now on, what a cancelled reply covered included.
+      if (entry.backlog === "context") ledger.takenOver = ledger.version;
+      return;
+  }
+}
+
+const blankReply: Reply = {
+  id: "",
+  cause: "turn",
+  from: 0,
+  to: 0,
+  sealed: true,
+  open: false,
+  shown: [],
+  states: [],
+  outcome: null,
+  span: 0,
+  failures: 0,
+};
+
+function arrive(
+  { config }: World,
+  ledger: Ledger,
+  entry: EntryOf<"message" | "edit" | "retraction" | "retry">,
+  id: string,
+  aside: boolean,
+): void {
+  if (!aside && entry.version !== ledger.version + 1) breaks("I1", "versions count by one");
+  ledger.version = entry.version;
+  const part = entry.kind === "message" || entry.kind === "edit" ? entry.parts[0] : undefined;
+  const waits = entry.kind === "message" || entry.kind === "edit" ? entry : null;
+  const note: Note = {
+    kind: entry.kind,
+    id,
+    version: entry.version,
+    since: entry.version,
+    text: part?.type === "text" ? part.text : "",
+    atMs: entry.atMs,
+    aside,
+    gone: entry.kind === "retraction",
+    incomplete: waits?.incomplete === true,
+    quietMs: waits?.quietMs ?? config.limits.quietMs,
+    label: null,
+    reply: null,
+    answer: null,
+    revives: null,
+  };
+  ledger.notes = [...ledger.notes, note];
+  if (!aside) ledger.notBeforeMs = 0;
+}
+
+/** What was given up is unanswered again; its waiting counts from now. */
+function revive(ledger: Ledger, { version, from, to, atMs }: EntryOf<"retry">): void {
+  const ranges = [{ from, to }];
+  const back = (v: number) => ranges.some((range) => v > range.from && v <= range.to);
+  for (const note of ledger.notes.toReversed())
+    if (note.revives !== null && note.version < version && back(note.version)) ranges.push(note.revives);
+  ledger.notes = ledger.notes.map((note) => {
+    if (note.version === version) return { ...note, revives: { from, to } };
+    if (!back(note.version) || note.aside) return note;
+    if (note.label === null && !silent(ledger, note))
+      breaks("I1", `version ${note.version} is revived and had not ended`);
+    return { ...note, label: null, answer: null, atMs, since: version };
+  });
+}
+
+/** I2: a range begins where the last one ended; what nobody waits for may lie between. */
+function begins(ledger: Ledger, from: number): void {
+  if (from < ledger.end) breaks("I2", `inputs up to ${ledger.end} have ended, and it goes on from ${from}`);
+  for (const note of ledger.notes)
+    if (note.version > ledger.end && note.version <= from && !note.aside && !silent(ledger, note))
+      breaks("I1", `version ${note.version} was passed over`);
+  ledger.end = from;
+}
+
+function begun(world: World, ledger: Ledger, by: Writer, entry: EntryOf<"attempt">): void {
+  if (ledger.attempt !== null) breaks("I4", "two attempts at once");
+  begins(ledger, entry.from);
+  const opened = openedAt(ledger.notes);
+  const capMs = (opened ?? entry.atMs) + world.config.limits.maxWaitMs;
+  if (entry.atMs >= capMs && !entry.sealed) breaks("I6", "claimed after the end of all waiting, and not sealed");
+  const fine = world.budget.faults === world.config.faults;
+  if (fine && world.processes.some(({ tools }) => tools.some(({ ledgerSpan }) => ledgerSpan === ledger.span)))
+    breaks("I7", "an attempt begins while an earlier one's side effect is still under way");
+  if (entry.atMs < ledger.notBeforeMs && !world.config.faultKinds.includes("clock"))
+    breaks("I5", "an attempt begins before the pause after a failure is over");
+  const { fence, from, to, sealed } = entry;
+  ledger.attempt = { claimId: by.claimId, fence, from, to, sealed };
+}
+
+/** What came after a version: anything, and anything within the time that input may still discard an answer. */
+function newerThan(ledger: Ledger, version: number, maxWaitMs: number): { any: boolean; inTime: boolean } {
+  const opened = openedAt(ledger.notes);
+  let any = false;
+  let inTime = false;
+  for (const note of ledger.notes) {
+    if (note.aside || note.since <= version) continue;
+    any = true;
+    if (opened === null || note.atMs <= opened + maxWaitMs) inTime = true;
+  }
+  return { any, inTime };
+}
+
+function ended(world: World, ledger: Ledger, entry: EntryOf<"ended">): void {
+  const { attempt } = ledger;
+  if (entry.outcome === "expired" && !ledger.lapsed)
+    breaks("I5", "a lease runs out although nothing happened to its holder: it does not know that it holds it");
+  if (attempt === null || attempt.fence !== entry.fence) {
+    // A delivery that ended: nothing of the range depends on it.
+    if (attempt !== null) breaks("I4", "somebody else's attempt is ended");
+    return;
+  }
+  ledger.attempt = null;
+  ledger.tried = attempt.to;
+  ledger.notBeforeMs = entry.retryAtMs ?? 0;
+  if (entry.outcome === "failed" || entry.outcome === "expired") ledger.failures += 1;
+  if (entry.outcome !== "superseded") return;
+  if (attempt.sealed) breaks("I6", "a sealed attempt is discarded");
+  if (!newerThan(ledger, attempt.to, world.config.limits.maxWaitMs).inTime)
+    breaks("I6", "an attempt is discarded by input that came after the end of all waiting, or by none");
+}
+
+function committed(world: World, ledger: Ledger, by: Writer, entry: EntryOf<"reply">): void {
+  const { limits } = world.config;
+  const base = {
+    ...blankReply,
+    id: entry.replyId,
+    cause: entry.cause,
+    from: entry.from,
+    to: entry.to,
+    open: entry.open,
+  };
+  const parts = { shown: entry.parts.map(() => 0), states: entry.parts.map(() => "queued" as const) };
+  const reply: Reply = { ...base, ...parts, span: ledger.span, failures: ledger.failures };
+  if (ledger.replies.some(({ id }) => id === entry.replyId)) breaks("I2", "a reply is committed twice");
+  if (entry.cause !== "turn") {
+    if (entry.from !== entry.to) breaks("I2", "only a turn's reply answers inputs");
+    ledger.replies = [...ledger.replies, reply];
+    return;
+  }
+  const { attempt } = ledger;
+  if (attempt === null || attempt.fence !== entry.fence || attempt.claimId !== by.claimId)
+    throw new Violation("I4", "an answer is committed by an attempt that had ended");
+  begins(ledger, entry.from);
+  if (entry.to !== attempt.to) breaks("I2", `it covers up to ${entry.to}, the attempt knew up to ${attempt.to}`);
+  const newer = newerThan(ledger, entry.to, limits.maxWaitMs);
+  if (newer.any !== entry.overtaken) breaks("I3", "a reply must say whether it was overtaken");
+  if (newer.inTime && !attempt.sealed) breaks("I3", "newer input had been accepted, and nothing had sealed the turn");
+  const run = by.process?.run;
+  const all = toAnswer(ledger, entry.to);
+  if (run === null || run === undefined || run.saw !== all)
+    breaks("I3", `it covers [${all}], and the author's code was given [${run?.saw ?? "nothing"}]`);
+  if (!attempt.sealed) quiet(world, ledger, entry);
+  if (world.processes.some(({ tools }) => tools.some(({ fence }) => fence === entry.fence)))
+    breaks("I7", "an answer is committed while its own side effect is under way");
+  const index = ledger.replies.length;
+  ledger.replies = [...ledger.replies, { ...reply, sealed: attempt.sealed || entry.open }];
+  ledger.notes = ledger.notes.map((note) =>
+    pending(note) && note.since <= entry.to ? { ...note, reply: index } : note,
+  );
+  ledger.end = entry.to;
+  ledger.attempt = null;
+  nextSpan(ledger);
+}
+
+/** Waiting is not cut short: clocks may differ by what the store tolerates. */
+function quiet({ config }: World, { notes }: Ledger, { atMs, to }: EntryOf<"reply">): void {
+  if (config.faultKinds.includes("clock") || config.kinds.includes("now") || config.operators.includes("flush")) return;
+  if (notes.some(({ kind }) => kind === "retry" || kind === "retraction")) return;
+  const covered = notes.filter((note) => pending(note) && note.since <= to);
+  const last = Math.max(...covered.map((note) => note.atMs));
+  const first = Math.min(...covered.map((note) => note.atMs));
+  if (atMs < Math.min(last + config.limits.quietMs, first + config.limits.maxWaitMs))
+    breaks("I3", "an answer is committed before the user had been quiet for long enough");
+}
+
+function nextSpan(ledger: Ledger): void {
+  ledger.notBeforeMs = 0;
+  ledger.spans += 1;
+  ledger.span = ledger.spans;
+  ledger.failures = 0;
+}
+
+function change(ledger: Ledger, replyId: string, how: (reply: Reply) => Reply): void {
+  ledger.replies = ledger.replies.map((reply) => (reply.id === replyId ? how(reply) : reply));
+}
+
+/** I10: what is said of a part is what happened to it. */
+function receipt(ledger: Ledger, { replyId, index, state }: EntryOf<"receipt">): void {
+  change(ledger, replyId, (reply) => {
+    const shown = reply.shown[index] ?? 0;
+    const was = reply.states[index];
+    if (was === "sent" || was === "failed" || was === "unknown" || was === "cancelled")
+      breaks("I10", `a part that was ${was} becomes ${state}`);
+    if (state === "sent" && shown === 0) breaks("I10", "a part counts as sent that no user saw");
+    if ((state === "failed" || state === "cancelled") && shown > 0)
+      breaks("I10", `a part counts as ${state} that users saw`);
+    return { ...reply, states: reply.states.map((old, at) => (at === index ? state : old)) };
+  });
+}
+
+function closed(world: World, ledger: Ledger, { replyId, outcome, from, to }: EntryOf<"closed">): void {
+  const index = ledger.replies.findIndex(({ id }) => id === replyId);
+  const reply = ledger.replies[index];
+  if (reply === undefined || reply.outcome !== null) throw new Violation("I2", "a reply ends that is not under way");
+  const shown = reply.shown.some((times) => times > 0);
+  ledger.replies = ledger.replies.map((other) => (other === reply ? { ...reply, outcome, open: false } : other));
+  if (reply.cause !== "turn") return;
+  if (from !== reply.from || to !== reply.to) breaks("I2", "a reply ends with another range than it began with");
+  if (outcome === "withdrawn") {
+    if (shown) breaks("I2", "a reply is taken back that users saw a part of");
+    if (reply.sealed && !ledger.handedOff && world.config.operations === 0)
+      breaks("I6", "a sealed reply is taken back");
+    if (world.processes.some((process) => process.sending?.replyId === replyId && !process.frozen))
+      if (world.budget.faults === world.config.faults) breaks("I2", "a reply is taken back while a part is on its way");
+    if (ledger.end !== to) breaks("I2", "only the newest reply can be taken back");
+    ledger.end = from;
+    ledger.span = reply.span;
+    ledger.failures = reply.failures;
+    ledger.notes = ledger.notes.map((note) => (note.reply === index ? { ...note, reply: null } : note));
+    return;
+  }
+  const seen = reply.states.some((state) => state === "sent" || state === "unknown");
+  ledger.notes = ledger.notes.map((note) => {
+    if (note.reply !== index) return note;
+    if (outcome === "cancelled" && !seen && note.version > ledger.takenOver && !silent(ledger, note))
+      breaks("I1", `version ${note.version} ends as cancelled: nobody answered it, and no human had seen it`);
+    return label({ ...note, reply: null }, outcome);
+  });
+}
+
+function label(note: Note, outcome: string): Note {
+  if (note.label !== null) breaks("I1", `version ${note.version} ended as ${note.label}, and then as ${outcome}`);
+  return { ...note, label: outcome };
+}
+
+function settled(world: World, ledger: Ledger, { from, to, outcome }: EntryOf<"settled">): void {
+  begins(ledger, from);
+  const there = ledger.notes.filter((note) => pending(note) && note.since <= to);
+  const waited = there.filter((note) => !silent(ledger, note));
+  if (outcome === "removed" && toAnswer(ledger, to) !== "")
+    breaks("I1", "inputs count as removed that nobody took back");
+  if (outcome === "human" && waited.some(({ version }) => version > ledger.upTo))
+    breaks("I1", "an input counts as answered by a human who had not seen it");
+  if (outcome === "parked" && ledger.failures < world.config.limits.maxFailures)
+    breaks("I1", `parked after ${ledger.failures} failures`);
+  if (outcome === "parked" && to > ledger.tried) breaks("I1", "an input is parked that no attempt ever knew");
+  if (outcome === "silent" && ledger.attempt?.to !== to) breaks("I2", "silence covers what the attempt did not know");
+  if (outcome === "silent" && newerThan(ledger, to, world.config.limits.maxWaitMs).inTime && !ledger.attempt?.sealed)
+    breaks("I3", "silence, although newer input had been accepted");
+  ledger.notes = ledger.notes.map((note) => (there.includes(note) ? label(note, outcome) : note));
+  ledger.end = to;
+  if (outcome === "silent") ledger.attempt = null;
+  nextSpan(ledger);
+}
+
+/** I7: at most one recorded result over all attempts at a range. */
+function recorded(ledger: Ledger, { span, late }: EntryOf<"effect">): void {
+  if (late) return;
+  const mine = ledger.spanOf.find(([protocol]) => protocol === span)?.[1];
+  if (mine === undefined) throw new Violation("I7", "a result is recorded for a range that began no effect");
+  if (ledger.results.includes(mine)) breaks("I7", "a second result is recorded for the same range");
+  ledger.results = [...ledger.results, mine];
+}
+
+/** What must hold of every record. */
+function consistent(world: World, ledger: Ledger, next: ConversationRecord): void {
+  const busy = next.window !== null || next.lease !== null || next.outbox !== null || next.sends.length > 0;
+  if (busy && world.timerMs === null) breaks("I5", "not at rest, and no wake-up is stored");
+  begins(ledger, next.answered);
+  let waits = false;
+  let visible: number | null = null;
+  for (const note of ledger.notes) {
+    if (!pending(note) || silent(ledger, note)) continue;
+    waits = true;
+    if (note.since <= next.answered) breaks("I1", `version ${note.version} (${note.id}) was lost`);
+    if (visible === null || note.atMs < visible) visible = note.atMs;
+  }
+  if (waits && next.window === null) breaks("I1", "an input is unanswered, and nothing waits for it");
+  if (next.window !== null && visible !== null && next.window.openedAtMs > visible)
+    breaks("I6", "the end of all waiting was put off");
+  if (!busy)
+    for (const note of ledger.notes)
+      if (note.label === null && !note.aside && !silent(ledger, note))
+        breaks("I1", `at rest, and version ${note.version} (${note.id}) has come to nothing`);
+  if (!busy && ledger.replies.some(({ outcome }) => outcome === null))
+    breaks("I1", "at rest, and a reply has not ended");
+}
+
+// ---------------------------------------------------------------------------------------------
+// What is visible
+
+/** A worker was told that it may show a part, or run the author's code: only the newest holder may be. */
+export function granted({ ledger }: World, claimId: string, what: string): void {
+  if (ledger.holder !== claimId) breaks("I4", `a worker that had lost its lease is told to ${what}`);
+}
+
+/** A side effect is about to run. */
+export function runs(world: World, span: number, ledgerSpan: number, inDoubt: boolean): void {
+  const { ledger } = world;
+  const known = ledger.spanOf.find(([protocol, mine]) => protocol === span || mine === ledgerSpan);
+  if (known !== undefined && (known[0] !== span || known[1] !== ledgerSpan))
+    breaks("I7", "one range's effects are taken for another's: its idempotency key is wrong");
+  if (ledger.results.includes(ledgerSpan)) breaks("I7", "an effect runs again that has a recorded result");
+  const fine = world.budget.faults === world.config.faults;
+  if (known !== undefined && fine) breaks("I7", "an effect runs again although nothing went wrong");
+  for (const process of world.processes)
+    if (process.tools.some((tool) => tool.ledgerSpan === ledgerSpan && (fine || (!process.frozen && !inDoubt))))
+      breaks("I7", "the same effect runs twice at once");
+  if (known === undefined) world.ledger = { ...ledger, spanOf: [...ledger.spanOf, [span, ledgerSpan]] };
+}
+
+/** A side effect is not run, because it has a result. */
+export function served({ ledger }: World, ledgerSpan: number): void {
+  if (!ledger.results.includes(ledgerSpan)) breaks("I7", "an attempt is given the result of another range's effect");
+}
+
+/** From here on a lease may run out under its holder. */
+export function lapses(world: World): void {
+  if (!world.ledger.lapsed) world.ledger = { ...world.ledger, lapsed: true };
+}
+
+/** A part appears before a user's eyes. `late`: its sender had lost its lease while the part was on its way. */
+export function shows(world: World, replyId: string, part: number, late: boolean): void {
+  const ledger: Ledger = { ...world.ledger };
+  world.ledger = ledger;
+  const index = ledger.replies.findIndex(({ id }) => id === replyId);
+  const reply = ledger.replies[index];
+  if (reply === undefined) throw new Violation("I2", "a part is shown of a reply that was never committed");
+  const state = reply.states[part];
+  if (reply.outcome === "withdrawn") breaks("I2", "a part is shown of a reply that was taken back");
+  if (state === "failed" || state === "cancelled") breaks("I10", `a part is shown that counts as ${state}`);
+  const times = reply.shown[part] ?? 0;
+  const { channel, faults } = world.config;
+  const fine = world.budget.faults === faults;
+  if (late && fine) breaks("I4", "a part is shown by a worker that had lost its lease, though nothing went wrong");
+  if (times > 0 && (channel === "idempotent" || fine)) breaks("I10", "a part is shown twice");
+  if (times > 0 && channel === "at-most-once" && !late)
+    breaks("I10", "a part is shown twice that was to be shown at most once");
+  if (!late) inOrder(ledger, reply, index, part, times);
+  const { latest } = ledger;
+  if (
+    reply.cause !== "send" &&
+    (latest === null || index > latest.reply || (index === latest.reply && part > latest.part))
+  )
+    ledger.latest = { reply: index, part };
+  ledger.replies = ledger.replies.map((other) =>
+    other === reply ? { ...reply, shown: reply.shown.map((n, at) => (at === part ? n + 1 : n)) } : other,
+  );
+  if (reply.cause !== "turn") return;
+  ledger.notes = ledger.notes.map((note) => {
+    if (note.reply !== index) return note;
+    if (note.answer !== null && note.answer !== index) breaks("I2", `users see two answers to version ${note.version}`);
+    return { ...note, answer: index };
+  });
+}
+
+/** I8: replies one after another, and so the parts of each. */
+function inOrder({ latest, replies }: Ledger, reply: Reply, index: number, part: number, times: number): void {
+  if (reply.states.slice(0, part).some((before) => before === "queued")) breaks("I8", "a part overtakes another");
+  const other = replies.find((one, at) => one.outcome === null && one.cause !== "send" && at !== index);
+  if (other !== undefined && (reply.cause === "send" || replies.indexOf(other) < index))
+    breaks("I8", "a reply overtakes another");
+  if (reply.cause === "send" || times > 0 || latest === null) return;
+  if (latest.reply > index || (latest.reply === index && latest.part > part))
+    breaks("I8", "a part is shown after one that comes behind it");
+}
