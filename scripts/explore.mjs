@@ -2,14 +2,16 @@
 // configuration is explored breadth first until it has been seen whole or its share of the time is over.
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { catalogue, configOf, explore } from "lull/testing";
+import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import { catalogue, configOf, explore, plain } from "lull/testing";
 
 const usage = `npm run explore -- [--seconds N] [--config NAME,…] [--inputs N] [--workers N] [--faults N] [--limit N] [--threads N] [--json]
 
+Each configuration is seen twice: small (2 inputs, 1 fault), which mostly can be seen whole, and then as it is.
+
   --seconds N   how long, all together (default 600); what finishes early leaves its time to the others
   --config      only these; --list says which there are
-  --inputs N    instead of what the configuration says: how many inputs,
+  --inputs N    once only, with so many inputs,
   --workers N   workers,
   --faults N    and faults
   --limit N     at most so many states of each
@@ -19,12 +21,13 @@ const usage = `npm run explore -- [--seconds N] [--config NAME,…] [--inputs N]
 
 /** @typedef {import("lull/testing").Config} Config */
 /** @typedef {import("lull/testing").Explored} Explored */
-/** @typedef {Partial<Pick<Config, "inputs" | "workers" | "faults">>} Changes */
-/** @typedef {{ config: string, changes: Changes, seconds: number, limit: number }} Task */
+/** @typedef {Partial<Pick<Config, "inputs" | "workers" | "faults" | "operations">>} Changes */
+/** @typedef {{ name: string, config: string, changes: Changes, small: boolean }} Plan */
+/** @typedef {Plan & { seconds: number, limit: number }} Task */
 /** @typedef {{ states: number, depth: number, waiting: number }} Progress */
 
 if (isMainThread) await main();
-else work();
+else parentPort?.on("message", work);
 
 async function main() {
   const { values } = parse();
@@ -44,54 +47,77 @@ async function main() {
   const startedAt = performance.now();
   const elapsed = () => (performance.now() - startedAt) / 1_000;
 
-  /** @type {Explored[]} */
+  /** @type {Plan[]} */
+  const full = names.map((name) => ({ name, config: name, changes, small: false }));
+  const small = Object.keys(changes).length > 0 ? [] : names.map(smaller);
+
+  /** @type {(Explored & { small: boolean })[]} */
   const done = [];
   /** @type {Map<string, Progress>} */
   const under = new Map();
-  const queue = [...names];
+  const queue = [...small, ...full];
+  const plans = queue.length;
   const bar = setInterval(() => {
     const states = sum(done, ({ states }) => states) + sum([...under.values()], ({ states }) => states);
     const now = [...under].map(([name, { depth, waiting }]) => `${name} depth ${depth}, ${waiting} waiting`).join("; ");
     const rate = Math.round(states / elapsed());
-    const line = `${states} states, ${rate}/s, ${done.length}/${names.length} configurations; ${now}`;
+    const line = `${states} states, ${rate}/s, ${done.length}/${plans} explorations; ${now}`;
     if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line.slice(0, (process.stderr.columns ?? 120) - 1)}`);
     else if (Math.round(elapsed()) % 30 === 0) process.stderr.write(`${line}\n`);
   }, 1_000);
 
   await Promise.all(
     Array.from({ length: threads }, async () => {
-      for (let config = queue.shift(); config !== undefined; config = queue.shift()) {
+      const thread = new Worker(new URL(import.meta.url), { resourceLimits: { maxOldGenerationSizeMb: 6_000 } });
+      for (let plan = queue.shift(); plan !== undefined; plan = queue.shift()) {
         // Those still to come share what is left of the time.
         const share = ((seconds - elapsed()) * threads) / (queue.length + under.size + 1);
-        under.set(config, { states: 0, depth: 0, waiting: 0 });
-        const mine = config;
-        const explored = await inThread({ config, changes, seconds: share, limit }, (told) => under.set(mine, told));
-        under.delete(config);
+        const { name } = plan;
+        under.set(name, { states: 0, depth: 0, waiting: 0 });
+        const task = { ...plan, seconds: share, limit };
+        const explored = { ...(await ask(thread, task, (told) => under.set(name, told))), small: plan.small };
+        under.delete(name);
         done.push(explored);
         if (process.stderr.isTTY) process.stderr.write("\r\x1b[K");
         if (!values.json) tell(explored);
       }
+      await thread.terminate();
     }),
   );
   clearInterval(bar);
-  const states = sum(done, (explored) => explored.states);
-  const transitions = sum(done, (explored) => explored.transitions);
-  const seenWhole = done.filter(({ complete }) => complete).length;
   const found = sum(done, (explored) => explored.found.length);
-  if (values.json) console.log(JSON.stringify({ states, transitions, seconds: elapsed(), explored: done }, null, 2));
-  else
-    console.log(
-      `\n${states} distinct states, ${transitions} transitions in ${elapsed().toFixed(0)} s (${Math.round(states / elapsed())} states/s); ` +
-        `${seenWhole} of ${done.length} configurations seen whole; ${found} violations`,
-    );
+  if (values.json) console.log(JSON.stringify({ seconds: elapsed(), explored: done }, null, 2));
+  else {
+    console.log();
+    for (const kind of [true, false]) {
+      const those = done.filter((explored) => explored.small === kind);
+      if (those.length === 0) continue;
+      const states = sum(those, (explored) => explored.states);
+      const transitions = sum(those, (explored) => explored.transitions);
+      const seen = `${those.filter(({ complete }) => complete).length} of ${those.length} seen whole`;
+      console.log(`${kind ? "small" : "full "}  ${states} distinct states, ${transitions} transitions; ${seen}`);
+    }
+    const rate = Math.round(sum(done, (explored) => explored.states) / elapsed());
+    console.log(`${found} violations in ${elapsed().toFixed(0)} s (${rate} states/s)`);
+  }
   process.exitCode = found > 0 ? 1 : 0;
+}
+
+/**
+ * @param {string} name
+ * @returns {Plan}
+ */
+function smaller(name) {
+  const { inputs, faults, operations } = configOf(name) ?? plain;
+  const changes = { inputs: Math.min(2, inputs), faults: Math.min(1, faults), operations: Math.min(1, operations) };
+  return { name: `${name} (small)`, config: name, changes, small: true };
 }
 
 /** @param {Explored} explored */
 function tell({ config, states, transitions, depth, complete, rests, found }) {
   const seen = complete ? "whole" : `to depth ${depth}`;
   const numbers = `${String(states).padStart(9)} states ${String(transitions).padStart(9)} transitions`;
-  console.log(`${config.padEnd(18)}${numbers}  ${String(rests).padStart(5)} at rest  ${seen}`);
+  console.log(`${config.padEnd(24)}${numbers}  ${String(rests).padStart(5)} at rest  ${seen}`);
   for (const { invariant, message, trace } of found) {
     console.log(`  ✗ ${message}${message.startsWith(invariant) ? "" : ` (${invariant})`}`);
     for (const line of trace) console.log(`    ${line}`);
@@ -99,23 +125,27 @@ function tell({ config, states, transitions, depth, complete, rests, found }) {
 }
 
 /**
+ * @param {Worker} thread
  * @param {Task} task
  * @param {(told: Progress) => void} progress
  * @returns {Promise<Explored>}
  */
-function inThread(task, progress) {
+function ask(thread, task, progress) {
   return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL(import.meta.url), {
-      workerData: task,
-      resourceLimits: { maxOldGenerationSizeMb: 6_000 },
-    });
-    worker.on("message", (message) => ("config" in message ? resolve(message) : progress(message)));
-    worker.on("error", reject);
+    /** @param {Explored | Progress} message */
+    const listen = (message) => {
+      if (!("config" in message)) return progress(message);
+      thread.off("message", listen);
+      resolve(message);
+    };
+    thread.on("message", listen);
+    thread.once("error", reject);
+    thread.postMessage(task);
   });
 }
 
-function work() {
-  const { config: name, changes, seconds, limit } = /** @type {Task} */ (workerData);
+/** @param {Task} task */
+function work({ config: name, name: title, changes, seconds, limit }) {
   const config = configOf(name);
   if (config === undefined) throw new Error(`no configuration ${name}`);
   const until = performance.now() + seconds * 1_000;
@@ -132,7 +162,7 @@ function work() {
       },
     },
   );
-  parentPort?.postMessage(explored);
+  parentPort?.postMessage({ ...explored, config: title });
 }
 
 /**

@@ -123,7 +123,7 @@ export function explore(config: Config, bounds: Bounds = {}): Explored {
       }
       // A world that was looked at is only its number.
       layer[at] = start;
-      if ((number & 1_023) !== 0) continue;
+      if ((number & 63) !== 0) continue;
       progress?.(visited.size, depth, next.length + layer.length - at);
       if (visited.size >= limit || stop?.() === true) {
         complete = false;
