@@ -12,7 +12,7 @@
 //   not shown. Except what came later than `maxWaitMs` after the oldest input that was then open: by then waiting is
 //   over, and the answer goes out as it is. The same if the channel had turned all of the reply away, for certain,
 //   and was offered it again although newer input had been acknowledged before it turned it away; here a kill,
-//   freeze or outage in between excuses, because it leaves the sender in doubt.
+//   freeze or outage in between excuses, because it leaves in doubt what was sent.
 // - disorder: a part arrives before the part, or before the reply, that goes ahead of it was shown.
 // - repeated: the channel got a part again that it had shown already, and neither did it leave the sender without an
 //   answer, nor was one of the two senders killed or frozen, nor the store away, between the model's answer and then.
@@ -236,9 +236,8 @@ function judgeFreshness(story, shown, mishaps, limits, accuse) {
     // Everything so far was turned away, and then it was offered again.
     if (last === undefined || next === undefined || call.streams || reply.arrivals[refusals.length - 1] !== last)
       return;
-    const senders = new Set(refusals.map(({ process }) => process));
-    if (mishaps.some(({ at, process }) => at > call.at && at < next.at && (process === null || senders.has(process))))
-      return;
+    // Whoever died meanwhile may have had it in hand: nobody sees a holder that dies before it has sent.
+    if (mishaps.some(({ at }) => at > call.at && at < next.at)) return;
     const late = missed(story, call, before, last.at, cap);
     if (late !== null) accuse("stale", next.at, `${call.call} is offered again after ${late}`);
   });

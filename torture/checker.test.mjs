@@ -145,6 +145,9 @@ test("stale: offered again although newer input had come before it was turned aw
   const tries = [...burst, ...reply.slice(0, 2), away, again, ...m3];
   expect(rules(...tries)).toEqual(["stale"]);
   expect(rules(...tries, plug(720, "killed", "p"))).toEqual([]);
+  // A holder that had committed it, say, and died before it had sent anything.
+  expect(rules(...tries, plug(450, "killed", "q"))).toEqual([]);
+  expect(rules(...tries, plug(150, "killed", "q"))).toEqual(["stale"]);
 });
 
 test("disorder: among parts, and among replies", () => {
