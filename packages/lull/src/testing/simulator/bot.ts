@@ -33,6 +33,7 @@ export function botIn(scene: Scene, process: string, local: Clock): Respond {
       version: turn.version,
       ended: null,
       style,
+      deaf: chance.is(plan.profile.deaf),
       texts: [],
     };
     facts.runs.push(run);
@@ -66,14 +67,14 @@ class Script {
     chance: Chance,
     fault: { fault: ModelFault; ms: number } | undefined,
   ) {
-    const { thinkMs, deaf } = scene.plan.profile;
+    const { thinkMs } = scene.plan.profile;
     this.#scene = scene;
     this.#run = run;
     this.#turn = turn;
     this.#local = local;
     this.#chance = chance;
     this.#fault = fault;
-    this.#deaf = chance.is(deaf);
+    this.#deaf = run.deaf;
     this.#thinkMs = fault?.fault === "slow" ? 5 * fault.ms : chance.lognormal({ mu: Math.log(thinkMs), sigma: 0.4 });
   }
 

@@ -24,6 +24,10 @@ function needed({ id, runs, acked, asked, log }: Case, blame: Blame): void {
     if (end === undefined) continue;
     const endMs = end.atMs - epochMs;
     const newer = acked.some(({ status, order, atMs }) => status === "accepted" && order > run.order && atMs <= endMs);
+    // An effect that has begun is not broken off.
+    const listens = !run.deaf && !run.style.endsWith("once");
+    if (listens && (run.ended === null || run.ended.atMs > endMs))
+      blame("calm", `${id} run ${run.nth} was discarded at ${endMs}, and nobody told it`);
     const operated = ["handoff", "humanReply", "reset"].some((what) => asked.has(what as never));
     if (!newer && !operated) blame("calm", `${id} run ${run.nth} was discarded, and nothing newer had come`);
   }

@@ -55,6 +55,7 @@ export async function check(scene: Scene, store: Store, healedMs: number): Promi
     durable(of, blame);
     if (atRest(record)) complete(of, scene, blame);
     truthful(of, blame);
+    handedOver(of, blame);
     once(of, blame);
     fresh(of, blame);
     ordered(of, scene, blame);
@@ -96,6 +97,14 @@ function isInput(entry: LogEntry): entry is InputEntry {
 type Ending = EntryOf<"closed" | "settled">;
 
 const within = (version: number, { from, to }: { from: number; to: number }) => version > from && version <= to;
+
+/** What a reply covers: its own range, and what a retry within it brought back. */
+function rangesOf(reply: EntryOf<"reply">, log: readonly LogEntry[]): { from: number; to: number }[] {
+  const ranges: { from: number; to: number }[] = [reply];
+  for (const entry of log.toReversed())
+    if (entry.kind === "retry" && ranges.some((range) => within(entry.version, range))) ranges.push(entry);
+  return ranges;
+}
 
 /** Endings of ranges of inputs; a reply that was withdrawn ended nothing. */
 export function endingsOf(log: readonly LogEntry[]): Ending[] {
@@ -153,7 +162,7 @@ function disturbed({ plan: { steps, profile } }: Scene): boolean {
 }
 
 /** I1 and I2, as the screen has it: what a delivered reply covers is in its text, in the newest wording it had to know. */
-function truthful({ id, log, shown, runs, acked }: Case, blame: Blame): void {
+function truthful({ id, log, shown, runs, acked, executed }: Case, blame: Blame): void {
   const replies = log.filter((entry): entry is EntryOf<"reply"> => entry.kind === "reply" && entry.cause === "turn");
   const withdrawn = new Set(
     log.flatMap((entry) => (entry.kind === "closed" && entry.outcome === "withdrawn" ? [entry.replyId] : [])),
@@ -176,8 +185,12 @@ function truthful({ id, log, shown, runs, acked }: Case, blame: Blame): void {
     if (run.fence !== reply.fence || (claimed?.kind === "attempt" && claimed.fence !== run.fence))
       blame("I4", `${id} ${reply.replyId} is the answer of run ${nth}, whose lease had been taken by another`);
     const tokens = new Set(first.text.split(" "));
+    const done = / with (\S+)$/.exec(first.text)?.[1];
+    if (done !== undefined && !executed.some(({ value }) => value === done))
+      blame("I7", `${id} ${reply.replyId} tells of the effect ${done}, which never was`);
+    const ranges = rangesOf(reply, log);
     for (const message of acked) {
-      if (message.kind !== "message" || !within(message.version, reply)) continue;
+      if (message.kind !== "message" || !ranges.some((range) => within(message.version, range))) continue;
       const changes = log.filter(
         (entry) =>
           (entry.kind === "edit" || entry.kind === "retraction") &&
@@ -199,6 +212,20 @@ function truthful({ id, log, shown, runs, acked }: Case, blame: Blame): void {
       if ((texts.get(index) ?? text) !== text) blame("I10", `${id} ${reply.replyId}:${index} was sent with two texts`);
       texts.set(index, text);
     }
+  }
+}
+
+/** While a human answers, the model is not asked; what a human has answered, the bot does not answer. */
+function handedOver({ id, log }: Case, blame: Blame): void {
+  let human = false;
+  for (const entry of log) {
+    if (entry.kind === "handoff") human = true;
+    if (entry.kind === "resumed" || (entry.kind === "reset" && entry.forget)) human = false;
+    const late =
+      entry.kind === "human" &&
+      log.find((reply) => reply.kind === "reply" && reply.seq > entry.seq && reply.from < entry.upTo);
+    if (late) blame("human", `${id} the bot answers at ${late.seq} what a human had answered at ${entry.seq}`);
+    if (entry.kind === "attempt" && human) blame("human", `${id} attempt ${entry.fence} began while a human answered`);
   }
 }
 

@@ -35,6 +35,8 @@ export interface Run extends Placed {
   version: number;
   ended: { atMs: number; order: number; outcome: string } | null;
   style: string;
+  /** It does not listen to `turn.signal`. */
+  deaf: boolean;
   /** The answer, or what was said, was given so. */
   texts: string[];
 }
