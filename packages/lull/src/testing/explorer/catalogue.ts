@@ -22,7 +22,7 @@ export const catalogue: readonly Config[] = [
     about: "renewals early and late, clocks that are off",
     inputs: 2,
     faults: 2,
-    faultKinds: ["crash", "freeze", "clock"],
+    faultKinds: ["crash", "freeze", "clock", "early"],
     renewals: 1,
   },
   {

@@ -28,7 +28,7 @@ export type OperatorKind =
  * - `crash`: a process forgets everything. `freeze`: it stands still until its lease has passed, then goes on.
  * - `lost`: the store's answer is lost, its write done or not; the process asks again, or gives up.
  * - `stale`: the store answers from before its last write. `rollback`: it comes back without its last write.
- * - `clock`: a process's clock is off, by less than the store tolerates or by more than a lease.
+ * - `early`: a timer fires early, or once more. `clock`: a process's clock is off, by less than the store tolerates or by more than a lease.
  * - `refuse`, `fail`, `unknown`: the channel says later; never; or nothing, the part delivered or not.
  * - `throw`: the author's code, or its tool, throws. `hang`: it gives no answer in time.
  */
@@ -38,6 +38,7 @@ export type FaultKind =
   | "lost"
   | "stale"
   | "rollback"
+  | "early"
   | "clock"
   | "refuse"
   | "fail"

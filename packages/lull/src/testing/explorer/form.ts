@@ -2,8 +2,8 @@
  * The canonical form of a world: a row of numbers, equal for worlds that will behave alike. Ids, fences and ranges
  * become ranks; instants become distances from now, and what is past becomes one past; workers are sorted.
  *
- * What is left out, and why it may be: the cached record (a write that rests on an old one meets a conflict and is
- * decided again, so only whether it is old matters), `attempt`, `tempo` and the words of errors (nothing here depends
+ * What is left out, and why it may be: the record a process remembers (a write that rests on an old one meets a
+ * conflict and is decided again, so it makes no difference; the configuration "stale" looks at it all the same), `attempt`, `tempo` and the words of errors (nothing here depends
  * on them), deadlines farther away than everything that can happen before.
  *
  * @module
@@ -220,6 +220,7 @@ function putLedger(frame: Frame, world: World): void {
   const last = latest === null ? -1 : replyOf(frame, ledger.replies[latest.reply]?.id ?? "");
   put(latest === null || last < 0 ? -1 : last * 10 + latest.part);
   until(frame, ledger.notBeforeMs);
+  until(frame, ledger.typingUntilMs);
   put(ledger.tried);
   bits(ledger.lapsed, ledger.handedOff, ledger.holder === record?.lease?.claimId);
   const { attempt } = ledger;
@@ -268,6 +269,9 @@ function putView(frame: Frame, world: World, process: Process): void {
 function putProcess(frame: Frame, world: World, process: Process): void {
   const { worker, run, sending, asked, unsure, tools } = process;
   const mine: number[] = [];
+  // Where reads from before are looked at, so is what a process remembers.
+  if (world.config.faultKinds.includes("stale"))
+    put(process.cache === undefined ? 0 : process.cache?.revision === world.record?.revision ? 1 : 2);
   bits(process.frozen, worker.stopping, worker.lease !== null, unsure !== null, asked !== null, sending !== null);
   if (worker.lease !== null) putHolder(frame, world, process, mine);
   if (asked !== null) putAsked(frame, world, asked);

@@ -87,6 +87,8 @@ export interface Ledger {
   tried: number;
   /** A failure asked for a pause until then. */
   notBeforeMs: number;
+  /** The user was typing. */
+  typingUntilMs: number;
   /** Something went wrong after which a lease may run out under its holder. */
   lapsed: boolean;
   /** A human, a reset or the end of a hand-off has ended everything up to here. */
@@ -100,7 +102,7 @@ export interface Ledger {
 export function newLedger(): Ledger {
   const counts = { end: 0, version: 0, seq: 0, fence: 0, span: 1, spans: 1, failures: 0, takenOver: 0, upTo: 0 };
   const lists = { notes: [], replies: [], spanOf: [], results: [] };
-  const attempts = { tried: 0, notBeforeMs: 0, lapsed: false };
+  const attempts = { tried: 0, notBeforeMs: 0, typingUntilMs: 0, lapsed: false };
   return { ...counts, ...lists, ...attempts, holder: "", attempt: null, latest: null, handedOff: false };
 }
 
@@ -158,6 +160,7 @@ export function stored(
     ledger.upTo = Math.min(event.upTo ?? ledger.version, ledger.version);
     ledger.takenOver = Math.max(ledger.takenOver, ledger.upTo);
   }
+  if (event.type === "typing") ledger.typingUntilMs = world.nowMs + world.config.limits.typingMs;
   if (event.type === "reset") ledger.takenOver = ledger.version;
   for (const entry of entries) {
     ignored(ledger, entry, before);
@@ -310,7 +313,7 @@ function arrive(
     revives: null,
   };
   ledger.notes = [...ledger.notes, note];
-  if (!aside) ledger.notBeforeMs = 0;
+  if (!aside) ledger.notBeforeMs = ledger.typingUntilMs = 0;
 }
 
 /** What was given up is unanswered again; its waiting counts from now. */
@@ -428,13 +431,14 @@ function committed(world: World, ledger: Ledger, by: Writer, entry: EntryOf<"rep
 }
 
 /** Waiting is not cut short: clocks may differ by what the store tolerates. */
-function quiet({ config }: World, { notes }: Ledger, { atMs, to }: EntryOf<"reply">): void {
-  if (config.faultKinds.includes("clock") || config.kinds.includes("now") || config.operators.includes("flush")) return;
+function quiet({ config }: World, ledger: Ledger, { atMs, to }: EntryOf<"reply">): void {
+  const { notes } = ledger;
+  if (config.faultKinds.includes("clock") || config.operators.includes("flush")) return;
   if (notes.some(({ kind }) => kind === "retry" || kind === "retraction")) return;
   const covered = notes.filter((note) => pending(note) && note.since <= to);
-  const last = Math.max(...covered.map((note) => note.atMs));
-  const first = Math.min(...covered.map((note) => note.atMs));
-  if (atMs < Math.min(last + config.limits.quietMs, first + config.limits.maxWaitMs))
+  const last = Math.max(...covered.map((note) => note.atMs)) + Math.min(...covered.map((note) => note.quietMs));
+  const cap = Math.min(...covered.map((note) => note.atMs)) + config.limits.maxWaitMs;
+  if (atMs < Math.min(Math.max(last, ledger.typingUntilMs), cap))
     breaks("I3", "an answer is committed before the user had been quiet for long enough");
 }
 
@@ -478,6 +482,11 @@ function closed(world: World, ledger: Ledger, { replyId, outcome, from, to }: En
     if (world.processes.some((process) => process.sending?.replyId === replyId && !process.frozen))
       if (world.budget.faults === world.config.faults) breaks("I2", "a reply is taken back while a part is on its way");
     if (ledger.end !== to) breaks("I2", "only the newest reply can be taken back");
+    const covered = ledger.notes.filter((note) => note.reply === index).map((note) => note.atMs);
+    const cap = Math.min(...covered) + world.config.limits.maxWaitMs;
+    const newer = ledger.notes.some((note) => !note.aside && note.since > to && note.atMs <= cap);
+    if (!newer && world.config.operations === 0)
+      breaks("I6", "a reply is taken back by input that came after the end of all waiting, or by none");
     ledger.end = from;
     ledger.span = reply.span;
     ledger.failures = reply.failures;
@@ -547,6 +556,8 @@ function consistent(world: World, ledger: Ledger, next: ConversationRecord): voi
     for (const note of ledger.notes)
       if (note.label === null && !note.aside && !silent(ledger, note))
         breaks("I1", `at rest, and version ${note.version} (${note.id}) has come to nothing`);
+  if (!busy && (Object.keys(next.effects).length > 0 || next.failures > 0))
+    breaks("I7", "at rest, and what the ended range had been through is not forgotten");
   if (!busy && ledger.replies.some(({ outcome }) => outcome === null))
     breaks("I1", "at rest, and a reply has not ended");
 }

@@ -145,11 +145,16 @@ function isFirstIdle(world: World, index: number): boolean {
 function claims(world: World, process: Process, act: ProcessMove, first: boolean): void {
   const { worker } = process;
   if (worker.lease !== null || process.asked !== null || worker.stopping || !first) return;
-  if (!isDue(world)) return;
+  if (!isDue(world) && !may(world, "early")) return;
   const go = (trouble: Trouble) => (next: World, mine: Process) => {
     const asked = engine.claim(next, mine);
     return asked === null ? "nothing" : engine.exchange(next, mine, asked, trouble);
   };
+  if (!isDue(world))
+    return act("claims although nothing is due", false, (next, mine) => {
+      spend(next, "faults");
+      return go({})(next, mine);
+    });
   for (const plan of world.config.programs)
     act(world.config.programs.length > 1 ? `claims (then: ${plan.join(", ")})` : "claims", true, (next, mine) => {
       next.plan = plan;
