@@ -118,6 +118,10 @@ function exact({ id, acked, runs, shown, log }: Case, { profile }: Plan, blame: 
       const end = log.find((entry) => entry.kind === "ended" && entry.fence === run.fence);
       discards += 1;
       busyUntilMs = end === undefined ? Number.NaN : end.atMs - epochMs;
+      if (!run.style.endsWith("once")) continue;
+      // The next run waits for an effect that has begun; when that ended only a run that listens tells.
+      if (run.deaf || run.ended === null) return;
+      busyUntilMs = Math.max(busyUntilMs, run.ended.atMs);
       continue;
     }
     const sentMs = Math.max(run.ended?.atMs ?? 0, run.atMs >= capMs || profile.whenBusy === "queue" ? 0 : quietAtMs);

@@ -191,6 +191,8 @@ function truthful({ id, log, shown, runs, acked, executed }: Case, blame: Blame)
     const ranges = rangesOf(reply, log);
     for (const message of acked) {
       if (message.kind !== "message" || !ranges.some((range) => within(message.version, range))) continue;
+      // Taken back before it came: it never was.
+      if (!log.some((entry) => entry.kind === "message" && entry.id === message.id)) continue;
       const changes = log.filter(
         (entry) =>
           (entry.kind === "edit" || entry.kind === "retraction") &&

@@ -8,7 +8,7 @@ import { LullError } from "../../errors.ts";
 import type { ConversationRecord, LogEntry } from "../../model.ts";
 import type { Store, Write } from "../../ports.ts";
 import type { Gate } from "../gate.ts";
-import { chanceOf } from "./chance.ts";
+import { type Chance, chanceOf } from "./chance.ts";
 import type { StepOf } from "./plan.ts";
 import { epochMs, type Scene } from "./scene.ts";
 
@@ -36,7 +36,13 @@ const broken = (what: string) => new LullError("store-unavailable", `The store d
 export function connect(scene: Scene, shared: SharedStore, name: string, gate: Gate, die: () => void): Connection {
   const { clock, wires, figures } = scene;
   const { latencyMs, hints } = scene.plan.profile;
-  const chance = chanceOf(scene.plan.seed, name, "network");
+  /** One for each conversation, so that leaving one out leaves the others as they were. */
+  const chances = new Map<string, Chance>();
+  const chanceFor = (id: string) => {
+    const chance = chances.get(id) ?? chanceOf(scene.plan.seed, name, "network", id);
+    chances.set(id, chance);
+    return chance;
+  };
   const faults: StepOf<"store">[] = [];
   let busy = { atMs: -1, calls: 0 };
   /** So many calls while no time passes are a hot loop; it is told of, and stopped. */
@@ -46,11 +52,11 @@ export function connect(scene: Scene, shared: SharedStore, name: string, gate: G
     return busy.calls >= mostAtOnce;
   }
   const away = () => scene.ms() < shared.awayUntilMs;
-  const travel = async () => {
-    if (latencyMs > 0) await clock.sleep(chance.whole(0, latencyMs));
+  const travel = async (id: string) => {
+    if (latencyMs > 0) await clock.sleep(chanceFor(id).whole(0, latencyMs));
   };
 
-  async function carry<T>(method: keyof Store, perform: () => Promise<T>): Promise<T> {
+  async function carry<T>(method: keyof Store, id: string, perform: () => Promise<T>): Promise<T> {
     figures.storeCalls += 1;
     if (spinning()) await never();
     const step = faults.shift();
@@ -63,10 +69,10 @@ export function connect(scene: Scene, shared: SharedStore, name: string, gate: G
       die();
       await gate.pass();
     }
-    await travel();
+    await travel(id);
     if (fault === "slow") await clock.sleep(step?.ms ?? 0);
     if (away() || fault === "refused") {
-      await travel();
+      await travel(id);
       await gate.pass();
       throw broken("nothing was done");
     }
@@ -78,7 +84,7 @@ export function connect(scene: Scene, shared: SharedStore, name: string, gate: G
     const outcome = await answer;
     if (fault === "dies-after") die();
     if (fault === "late") await clock.sleep(step?.ms ?? 0);
-    await travel();
+    await travel(id);
     if (method === "exchange") scene.strike(name, "store");
     await gate.pass();
     if (away() || fault === "lost") throw broken("the answer was lost");
@@ -110,19 +116,19 @@ export function connect(scene: Scene, shared: SharedStore, name: string, gate: G
   const connection: Store = {
     name: store.name,
     durability: store.durability,
-    load: (id, options) => carry("load", () => shared.store.load(id, options)),
-    exchange: (write) => carry("exchange", () => exchange(write)),
-    due: (nowMs, limit) => carry("due", () => shared.store.due(nowMs, limit)),
-    log: (id, page) => carry("log", () => shared.store.log(id, page)),
-    list: (page, filter) => carry("list", () => shared.store.list(page, filter)),
-    stats: () => carry("stats", () => shared.store.stats()),
-    repair: (page, wakeAt) => carry("repair", () => shared.store.repair(page, wakeAt)),
-    erase: (id) => carry("erase", () => shared.store.erase(id)),
-    prune: (options) => carry("prune", () => shared.store.prune(options)),
+    load: (id, options) => carry("load", id, () => shared.store.load(id, options)),
+    exchange: (write) => carry("exchange", write.id, () => exchange(write)),
+    due: (nowMs, limit) => carry("due", "", () => shared.store.due(nowMs, limit)),
+    log: (id, page) => carry("log", id, () => shared.store.log(id, page)),
+    list: (page, filter) => carry("list", "", () => shared.store.list(page, filter)),
+    stats: () => carry("stats", "", () => shared.store.stats()),
+    repair: (page, wakeAt) => carry("repair", "", () => shared.store.repair(page, wakeAt)),
+    erase: (id) => carry("erase", id, () => shared.store.erase(id)),
+    prune: (options) => carry("prune", "", () => shared.store.prune(options)),
     close: () => Promise.resolve(),
     ...(hints && {
       wake(listener: (id: string) => void) {
-        const hear = (id: string) => void travel().then(() => gate.pass().then(() => listener(id)));
+        const hear = (id: string) => void travel(id).then(() => gate.pass().then(() => listener(id)));
         shared.listeners.add(hear);
         return () => shared.listeners.delete(hear);
       },

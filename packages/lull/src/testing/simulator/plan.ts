@@ -155,9 +155,10 @@ export const disturbing: ReadonlySet<Step["do"]> = new Set([
   "jump",
 ] as const);
 
-/** Nothing goes wrong in it: then everything has to be perfect. */
+/** Nothing goes wrong in it, and no run has to take too long: then everything has to be perfect. */
 export function isCalm({ profile, steps }: Plan): boolean {
-  return profile.latencyMs === 0 && profile.drift === 0 && steps.every((step) => wanted.has(step.do));
+  const { latencyMs, drift, thinkMs, turnTimeoutMs } = profile;
+  return latencyMs === 0 && drift === 0 && turnTimeoutMs > 5 * thinkMs && steps.every((step) => wanted.has(step.do));
 }
 
 /** A step on one line. */

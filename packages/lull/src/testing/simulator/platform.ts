@@ -56,7 +56,7 @@ export function channelOf(scene: Scene, process: string, gate: Gate): Channel {
       shown.endedAtMs ??= scene.ms();
     };
     signal.addEventListener("abort", end);
-    const chance = chanceOf(seed, key, attempt);
+    const chance = chanceOf(seed, conversation, textOf([part]), attempt);
     const sendMs = chance.whole(0, profile.sendMs);
     const thereMs = chance.whole(0, sendMs);
     if (thereMs > 0) await clock.sleep(thereMs);
