@@ -80,7 +80,15 @@ export async function doubles({ ledger, random, modelMs, calm }) {
     const { conversation, channel: name, process, key, replyId, index, count, covers, overtaken, text } = asked;
     const arrival = { conversation, channel: name, process, key, replyId, index, count, covers, overtaken, text };
     /** @param {"took" | "known" | "refused"} outcome @param {"answer" | "nothing"} told */
-    const arrived = (outcome, told) => ledger.note({ is: "arrived", ...arrival, outcome, told });
+    const arrived = (outcome, told) => {
+      const event = /** @type {import("./ledger.mjs").Arrived} */ (
+        ledger.note({ is: "arrived", ...arrival, outcome, told })
+      );
+      // The sender did not wait for the answer, or is no more; or this process was too slow to give one.
+      response.once("close", () => {
+        if (!response.writableFinished) event.told = "nothing";
+      });
+    };
     if (mishap(0.03)) {
       arrived("refused", "answer");
       return void response.writeHead(429, { "retry-after": String(random.pick([0, 0, 1])) }).end();

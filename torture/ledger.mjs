@@ -48,6 +48,7 @@ export function ledger() {
       const noted = /** @type {Event} */ ({ at: performance.now() - began, ...event });
       events.push(noted);
       for (const listener of listeners) listener(noted);
+      return noted;
     },
     /** @param {(event: Event) => void} listener */
     on: (listener) => void listeners.push(listener),
