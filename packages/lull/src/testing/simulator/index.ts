@@ -42,14 +42,14 @@ export function simulatePlan(plan: Plan, options: Omit<SimulateOptions, "profile
   return carryOut(plan, { store, restart: options.restart, lines: options.lines ?? false });
 }
 
-/** The smallest world found that breaks one of the same promises, with its trace. */
+/** The smallest world found that breaks the same promise (the first that was broken), with its trace. */
 export async function shrinkFailure(
   failed: Simulated,
   options: Omit<SimulateOptions, "profile" | "lines"> & { tries?: number } = {},
 ): Promise<Simulated> {
-  const rules = new Set(failed.violations.map(({ rule }) => rule));
+  const broken = failed.violations[0]?.rule;
   const fails = async (plan: Plan) =>
-    (await simulatePlan(plan, options)).violations.some(({ rule }) => rules.has(rule));
+    (await simulatePlan(plan, options)).violations.some(({ rule }) => rule === broken);
   const { tries } = options;
   const smallest = await shrink(failed.plan, { fails, ...(tries !== undefined && { tries }) });
   return simulatePlan(smallest, { ...options, lines: true });
