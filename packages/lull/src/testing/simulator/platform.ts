@@ -100,6 +100,7 @@ export async function insist(scene: Scene, post: (nth: number) => Promise<boolea
     const done = await Promise.race([post(nth).catch(() => false), late]);
     timer.abort(enough);
     if (done) return;
-    await scene.clock.sleep(Math.min(8_000, 500 * 2 ** nth));
+    // As platforms do: less and less often, or many at once would keep a slow store busy for ever.
+    await scene.clock.sleep(Math.min(120_000, 500 * 2 ** nth));
   }
 }
