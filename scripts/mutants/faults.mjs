@@ -113,7 +113,32 @@ export const faults = [
     simulate: 200,
   },
 
+  {
+    name: "no heartbeat",
+    rule: "a healthy attempt renews its lease",
+    file: "run.ts",
+    old: "while (needed()) {",
+    new: "while (needed() && time.now() < 0) {",
+    simulate: 200,
+  },
+  {
+    name: "wedged attempt kept alive",
+    rule: "an attempt without an answer ends at `turnTimeoutMs`, heartbeat or not",
+    file: "run.ts",
+    old: 'if (running()) dispatch(run, { type: "timed-out" });',
+    new: "",
+    simulate: 200,
+  },
+
   // --- compare-and-exchange
+  {
+    name: "seen ids forgotten",
+    rule: "an input's id is remembered in the exchange that accepts it",
+    file: "cell.ts",
+    old: "const seen = sharing.flatMap(({ result }) => result.seen);",
+    new: "const seen: SeenKey[] = [];",
+    simulate: 200,
+  },
   {
     name: "no compare, only exchange",
     rule: "staleness is judged inside the exchange: a write rests on the record it replaces",

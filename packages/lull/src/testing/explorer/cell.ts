@@ -11,7 +11,7 @@ import { blank } from "../../model.ts";
 import { maxSkewMs } from "../../ports.ts";
 import { apply } from "../../protocol.ts";
 import { keepFrom, tailFrom, wakeAt } from "../../window.ts";
-import { stored as observed } from "./ledger.ts";
+import { stored as observed } from "./observer.ts";
 import { newId, type Performed, type Process, type World } from "./world.ts";
 
 export interface Writer {

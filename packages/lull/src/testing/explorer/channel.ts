@@ -4,8 +4,8 @@
  * @module
  */
 import type { PartReceipt } from "../../model.ts";
-import { shows } from "./ledger.ts";
 import { receive } from "./process.ts";
+import { shows } from "./sight.ts";
 import type { Process, World } from "./world.ts";
 
 export type Answering = "ok" | "refused" | "failed" | "unknown, delivered" | "unknown, not delivered";

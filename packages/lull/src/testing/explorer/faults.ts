@@ -5,8 +5,8 @@
  */
 import { isIdle, step } from "../../worker.ts";
 import { canRollBack, perform, rollback, type Trouble } from "./cell.ts";
-import { lapses } from "./ledger.ts";
 import * as engine from "./process.ts";
+import { lapses } from "./sight.ts";
 import {
   type Asked,
   may,

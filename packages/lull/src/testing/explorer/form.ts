@@ -175,11 +175,14 @@ function putRecord(frame: Frame, world: World, r: ConversationRecord | null): vo
 function putLedger(frame: Frame, world: World): void {
   const { ledger, config, record } = world;
   let opened = Number.POSITIVE_INFINITY;
+  let visible = Number.POSITIVE_INFINITY;
   let openedAll = Number.POSITIVE_INFINITY;
   for (const note of ledger.notes) {
     if (note.aside || note.label !== null) continue;
     openedAll = Math.min(openedAll, note.atMs);
-    if (pending(note)) opened = Math.min(opened, note.atMs);
+    if (!pending(note)) continue;
+    opened = Math.min(opened, note.atMs);
+    if (!note.gone) visible = Math.min(visible, note.atMs);
   }
   const changes = config.kinds.includes("edit") || config.kinds.includes("retraction");
   const revives = config.operators.includes("retry");
@@ -197,7 +200,7 @@ function putLedger(frame: Frame, world: World): void {
     put(note.answer === null ? -1 : replyOf(frame, ledger.replies[note.answer]?.id ?? ""));
     const early = note.atMs <= opened + frame.maxWaitMs;
     const earlyAll = note.atMs <= openedAll + frame.maxWaitMs;
-    bits(early, earlyAll, note.version <= ledger.takenOver);
+    bits(early, earlyAll, note.atMs <= visible + frame.maxWaitMs, note.version <= ledger.takenOver);
     since(frame, note.atMs);
   }
   put(-9);

@@ -9,9 +9,9 @@ import type { Trouble } from "./cell.ts";
 import { type Answering, deliver } from "./channel.ts";
 import type { Act } from "./config.ts";
 import { faults, lost, resolve, thaw, troubled } from "./faults.ts";
-import { lapses } from "./ledger.ts";
 import { does, inputs, operations } from "./people.ts";
 import * as engine from "./process.ts";
+import { lapses } from "./sight.ts";
 import { graspsOf, marginMs, nextInstant } from "./time.ts";
 import { breaks } from "./violation.ts";
 import {

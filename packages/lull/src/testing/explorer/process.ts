@@ -1,5 +1,5 @@
 /**
- * One process: the real worker, and what `engine.ts` does for it. Commands that touch nobody else are performed at
+ * One process: the real worker, and what `run.ts` does for it. Commands that touch nobody else are performed at
  * once; a write, a send and the author's code wait for a move of their own, so that everything else may come first.
  *
  * @module
@@ -8,12 +8,12 @@ import type { ConversationRecord, LogEntry, Part, PartReceipt, ProtocolEvent } f
 import { inputsOf, quietAt } from "../../window.ts";
 import { decide, type Exchange, step } from "../../worker.ts";
 import { askAgain, perform, type Trouble, type Writer } from "./cell.ts";
-import { granted, runs, served } from "./ledger.ts";
+import { granted, runs, served } from "./sight.ts";
 import { type Asked, newId, type Performed, type Process, type SideAsked, type World } from "./world.ts";
 
 const text = (words: string): Part => ({ type: "text", text: words });
 
-/** Performs what the worker decides, as far as nobody else is touched. `engine.ts`: `pump`. */
+/** Performs what the worker decides, as far as nobody else is touched. `run.ts`: `pump`. */
 export function pump(world: World, process: Process, log: readonly LogEntry[] = []): void {
   const { worker } = process;
   process.waitMs = null;
@@ -73,7 +73,7 @@ function eventFor(world: World, { worker }: Process, command: Exchange, claimId:
   }
 }
 
-/** `engine.ts`: `answer`. The author's code is given what the claim read. */
+/** `run.ts`: `answer`. The author's code is given what the claim read. */
 function respond(world: World, process: Process, log: readonly LogEntry[]): void {
   const { lease } = process.worker;
   if (lease === null) return;
@@ -116,7 +116,7 @@ export function isSide(asked: Asked | SideAsked): asked is SideAsked {
   return "side" in asked;
 }
 
-/** `engine.ts`: `exchange`. Whatever this process wrote is noticed before the answer is looked at. */
+/** `run.ts`: `exchange`. Whatever this process wrote is noticed before the answer is looked at. */
 export function hear(world: World, process: Process, asked: Asked, result: Performed): string {
   const { worker } = process;
   const { outcome, record, wrote } = result;
@@ -150,7 +150,7 @@ export function claim(world: World, process: Process): Asked | null {
   return command?.do === "claim" ? ask(world, process, command) : null;
 }
 
-/** A write of the author's code, or a renewal. `engine.ts`: `sideExchange`. */
+/** A write of the author's code, or a renewal. `run.ts`: `sideExchange`. */
 export function sideExchange(world: World, process: Process, asked: SideAsked, trouble: Trouble = {}): string {
   return hearSide(world, process, asked, perform(world, by(process, asked), asked.event, trouble));
 }
