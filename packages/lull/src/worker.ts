@@ -29,7 +29,7 @@ import type {
   Version,
 } from "./model.ts";
 import { unsettled } from "./model.ts";
-import { quietAt, superseded } from "./window.ts";
+import { quietAt, superseded, wakeAt } from "./window.ts";
 
 /** Why an attempt is aborted. */
 export type AbortCode = "superseded" | "lost" | "timed-out" | "stopped" | "handed-off" | "reset" | "undeliverable";
@@ -286,8 +286,8 @@ function release(w: Worker): void {
   w.says = [];
   w.answer = w.failure = w.grant = w.receipt = null;
   w.sending = false;
-  // Whatever became due meanwhile: look once more.
-  w.wake = true;
+  // Whatever became due meanwhile: look once more. At rest nothing can be, and whoever ends the rest sets an alarm.
+  w.wake ||= w.record !== null && wakeAt(w.record, w.limits) !== null;
 }
 
 /** The next thing to do. Marks it as under way in `w`. */

@@ -28,3 +28,21 @@ it("settles the part on its way when somebody takes over while more is being sai
   step(worker, { type: "sent", receipt: { state: "sent" } });
   expect(decide(worker, w.now)).toMatchObject({ do: "settle", index: 0, receipt: { state: "sent" } });
 });
+
+it("looks no further once its reply has left the conversation at rest", () => {
+  const w = new World();
+  w.say("hi", { quietMs: 0 });
+  const worker = idle(limits, false);
+  step(worker, { type: "wake" });
+  decide(worker, w.now);
+  const claimed = w.toWake().claim("w", { claimId: "c" });
+  step(worker, { type: "exchanged", command: { do: "claim" }, outcome: claimed, record: w.r, claimId: "c" });
+  decide(worker, w.now);
+  step(worker, { type: "answered", parts: null });
+  const commit = decide(worker, w.now);
+  if (commit?.do !== "commit") throw new Error(`${commit?.do}`);
+  const committed = w.commit(claimed.held, null);
+  step(worker, { type: "exchanged", command: commit, outcome: committed, record: w.r });
+  // A claim here would cost two reads a turn, to be told "nothing".
+  expect(decide(worker, w.now)).toBe(null);
+});
