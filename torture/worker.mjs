@@ -2,6 +2,7 @@
 // frozen and killed by the supervisor. Everything in here is what any bot would do.
 import { Agent, createServer, request } from "node:http";
 import { pathToFileURL } from "node:url";
+import { sleep } from "./random.mjs";
 import { stores } from "./stores/index.mjs";
 
 const {
@@ -147,6 +148,14 @@ const server = createServer((incoming, response) => {
     });
 });
 server.listen(0, "127.0.0.1", async () => {
-  await lull.start();
+  // The store may be away at this very moment: `start` says so, and is asked again.
+  for (;;) {
+    try {
+      await lull.start();
+      break;
+    } catch {
+      await sleep(100);
+    }
+  }
   process.send?.({ ready: /** @type {import("node:net").AddressInfo} */ (server.address()).port });
 });
