@@ -51,6 +51,7 @@ export interface Loaded {
 
 /** Variables of ours that are no settings: used by the command line's client side and to find the file. */
 const otherVariables = ["LULL_CONFIG", "LULL_URL", "LULL_KEY"];
+const formerNames = settingNames.flatMap((name) => (settings[name] as SettingSpec).formerly ?? []);
 const fileNames = ["lull.config.json", "lull.config.js", "lull.config.mjs"];
 
 /**
@@ -64,7 +65,7 @@ export async function loadConfig(sources: Sources = {}): Promise<Loaded> {
   const file = await findFile(sources.file ?? (env.LULL_CONFIG || undefined), cwd);
   const fromFile = file === null ? {} : await readConfigFile(file);
   for (const key of Object.keys(fromFile))
-    if (!Object.hasOwn(settings, key))
+    if (!Object.hasOwn(settings, key) && !formerNames.includes(key))
       problems.push(`${file}: unknown key ${JSON.stringify(key)}.${suggestion(key, settingNames)}`);
   warnings.push(...unknownVariables(env));
 
@@ -72,7 +73,11 @@ export async function loadConfig(sources: Sources = {}): Promise<Loaded> {
   const origins: Partial<Record<SettingName, string>> = {};
   for (const name of settingNames) {
     const spec: SettingSpec = settings[name];
-    const found = find(name, spec, sources.flags ?? {}, env, fromFile, file, problems);
+    const look = (as: string) => find(as, spec, sources.flags ?? {}, env, fromFile, file, problems);
+    const current = look(name);
+    const former = spec.formerly === undefined ? null : look(spec.formerly);
+    if (former !== null) warnings.push(`${former.origin} is called ${name} now (${variableOf(name)}).`);
+    const found = current ?? former;
     if (found === null) {
       config[name] = spec.kind === "list" ? [...((spec.default as readonly string[] | undefined) ?? [])] : spec.default;
       continue;
@@ -87,6 +92,8 @@ export async function loadConfig(sources: Sources = {}): Promise<Loaded> {
       origins[name] = found.origin;
     }
   }
+  if (config.historyDays !== undefined && config.historyKeepMs !== undefined)
+    problems.push("historyDays and historyKeepMs are both set; keep one.");
   if (problems.length > 0) throw new ConfigError(problems);
   return { config: config as unknown as Config, origins, warnings, file };
 }
@@ -97,7 +104,7 @@ interface Found {
 }
 
 function find(
-  name: SettingName,
+  name: string,
   spec: SettingSpec,
   flags: Partial<Record<string, string>>,
   env: Record<string, string | undefined>,
@@ -141,9 +148,9 @@ function check(spec: SettingSpec, value: unknown): { value: unknown } | { rule: 
     case "choice":
       return spec.choices?.includes(value as string) ? { value } : { rule: `one of ${spec.choices?.join(", ")}` };
     case "list": {
-      const list = typeof value === "string" ? value.split(",").map((item) => item.trim()) : value;
+      const list = typeof value === "string" ? value.split(/[,\n]/).map((item) => item.trim()) : value;
       if (!Array.isArray(list) || list.some((item) => typeof item !== "string"))
-        return { rule: "a list separated by commas" };
+        return { rule: "a list separated by commas or line breaks" };
       return { value: list.filter((item) => item !== "") };
     }
     case "string":
@@ -192,6 +199,8 @@ function unknownVariables(env: Record<string, string | undefined>): string[] {
   const known = [...otherVariables];
   for (const name of settingNames) {
     known.push(variableOf(name));
+    const { formerly } = settings[name] as SettingSpec;
+    if (formerly !== undefined) known.push(variableOf(formerly));
     if (mayBeFile(settings[name])) known.push(`${variableOf(name)}_FILE`);
   }
   return Object.keys(env)

@@ -26,7 +26,7 @@ export interface Server {
   store: string;
   lull: Lull;
   log: Logger;
-  /** Takes no more requests, lets running answers finish within `shutdownMs`, hands leases back, closes the store. */
+  /** Takes no more requests, lets running answers finish within `stopTimeoutMs`, hands leases back, closes the store. */
   stop(): Promise<void>;
 }
 
@@ -62,10 +62,17 @@ export function lullOptions(config: Config): Omit<LullOptions, "store" | "respon
       ? {}
       : // biome-ignore lint/suspicious/noThenProperty: a word, not a function; the object is never awaited
         { backlog: { maxAgeMs: config.backlogMaxAgeMs, then: config.backlogThen } }),
-    ...(config.historyKeepMs === undefined ? {} : { history: { keepMs: config.historyKeepMs } }),
+    ...given("history", historyOf(config)),
     ...given("fallback", config.fallback),
     ...given("owner", config.owner),
   };
+}
+
+const day = 86_400_000;
+
+function historyOf({ historyKeepMs, historyDays }: Config): { keepMs: number } | undefined {
+  const keepMs = historyKeepMs ?? (historyDays === undefined ? undefined : historyDays * day);
+  return keepMs === undefined ? undefined : { keepMs };
 }
 
 /**
@@ -132,7 +139,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
     closing.abort();
     // Kept connections become idle one by one, as their last answer ends.
     const idle = setInterval(() => listener.closeIdleConnections(), 50);
-    await lull.stop({ timeoutMs: config.shutdownMs });
+    await lull.stop({ timeoutMs: config.stopTimeoutMs });
     const slow = setTimeout(() => listener.closeAllConnections(), 2_000);
     await closed;
     clearTimeout(slow);

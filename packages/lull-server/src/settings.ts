@@ -29,6 +29,8 @@ export interface SettingSpec {
   file?: true;
   /** Other environment variables that are read when ours is unset. */
   also?: readonly string[];
+  /** The setting's name in earlier releases: its flag, variable and key still work, with a warning. */
+  formerly?: string;
 }
 
 const day = 86_400_000;
@@ -61,6 +63,20 @@ export const settings = {
     default: "127.0.0.1",
     doc: "Address to listen on; beyond loopback needs apiKeys",
   },
+  adminPort: {
+    kind: "integer",
+    group: "Server",
+    least: 0,
+    most: 65_535,
+    defaultDoc: "none: everything is served on port",
+    doc: "A second port for metrics, health and whatever needs the role operate; then `port` serves none of those but health",
+  },
+  adminHost: {
+    kind: "string",
+    group: "Server",
+    default: "127.0.0.1",
+    doc: "Address of adminPort; beyond loopback needs apiKeys",
+  },
   store: {
     kind: "string",
     group: "Server",
@@ -89,7 +105,7 @@ export const settings = {
     kind: "list",
     group: "Server",
     secret: true,
-    doc: "name:role:secret, …; roles: send, read (both: send+read), operate (everything)",
+    doc: "name:role:secret, …; roles: send, read (both: send+read), operate (everything); a name twice: two secrets, while rotating",
   },
   maxBodyBytes: {
     kind: "integer",
@@ -98,6 +114,39 @@ export const settings = {
     least: 1_024,
     most: 268_435_456,
     doc: "Largest request body",
+  },
+  maxHeaderBytes: {
+    kind: "integer",
+    group: "Server",
+    default: 16_384,
+    least: 1_024,
+    most: 1_048_576,
+    doc: "Largest request line and headers, together",
+  },
+  requestTimeoutMs: ms("Server", 30_000, "Time for a client to send its whole request", 100, day),
+  maxConnections: {
+    kind: "integer",
+    group: "Server",
+    default: 10_000,
+    least: 1,
+    most: 1_000_000,
+    doc: "Connections open at once; further ones are closed",
+  },
+  maxRequestsPerMinute: {
+    kind: "integer",
+    group: "Server",
+    default: 120_000,
+    least: 1,
+    most: 100_000_000,
+    doc: "Requests of one key (without keys: of one address) in a minute, to this process",
+  },
+  maxRequestsAtOnce: {
+    kind: "integer",
+    group: "Server",
+    default: 2_000,
+    least: 1,
+    most: 1_000_000,
+    doc: "Requests of one key (without keys: of one address) under way at once; streams and ?wait= count",
   },
   maxStreams: {
     kind: "integer",
@@ -108,13 +157,23 @@ export const settings = {
     doc: "Event streams open at once",
   },
   heartbeatMs: ms("Server", 15_000, "Comment sent on idle event streams, so that proxies keep them open", 100, day),
-  shutdownMs: ms(
-    "Server",
-    10_000,
-    "Time for running answers to finish at SIGTERM; then their leases are handed back",
-    0,
-    day,
-  ),
+  stopTimeoutMs: {
+    ...ms(
+      "Server",
+      10_000,
+      "SIGTERM to exit, at most: running answers may finish, then their leases are handed back",
+      0,
+      day,
+    ),
+    formerly: "shutdownMs",
+  },
+  startPaused: {
+    kind: "choice",
+    group: "Server",
+    default: "off",
+    choices: ["on", "off"],
+    doc: "on: pauses the store before anything is claimed, for every process on it, until `lull unpause`",
+  },
   owner: { kind: "string", group: "Server", defaultDoc: "a new id", doc: "Name of this process in leases" },
   logLevel: {
     kind: "choice",
@@ -290,7 +349,15 @@ export const settings = {
   seenMs: ms("Limits", defaults.seenMs, "How long message ids are remembered", 1),
   historyKeepMs: {
     ...msOrUnset("Limits", "Answered conversations' logs are kept this long", 1),
+    defaultDoc: "for ever, or historyDays",
+  },
+  historyDays: {
+    kind: "integer",
+    group: "Limits",
+    least: 1,
+    most: 3_650,
     defaultDoc: "for ever",
+    doc: "The same in days; set one of the two",
   },
   concurrency: {
     kind: "integer",

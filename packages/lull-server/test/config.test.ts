@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ConfigError, loadConfig } from "../src/config.ts";
+import { lullOptions } from "../src/server.ts";
 import { settings, variableOf } from "../src/settings.ts";
 
 async function folder(): Promise<string> {
@@ -41,6 +42,32 @@ describe("settings", () => {
     expect((await loadConfig({ cwd, env: { LULL_MODEL_KEY_FILE: file } })).config.modelKey).toBe("s3cret");
     expect(await refused({ cwd, env: { LULL_MODEL_KEY_FILE: file, LULL_MODEL_KEY: "x" } })).toContain("both set");
     expect(await refused({ cwd, env: { LULL_MODEL_KEY_FILE: join(cwd, "none") } })).toContain("cannot read");
+  });
+
+  test("a list's file may have one value a line", async () => {
+    const cwd = await folder();
+    const file = join(cwd, "keys");
+    await writeFile(file, "a:send:0123456789abcdef\nb:read:0123456789abcdef\n");
+    const { config } = await loadConfig({ cwd, env: { LULL_API_KEYS_FILE: file } });
+    expect(config.apiKeys).toEqual(["a:send:0123456789abcdef", "b:read:0123456789abcdef"]);
+  });
+
+  test("a setting's former name works in all three places, with a warning; the present one wins", async () => {
+    const cwd = await folder();
+    const told = "is called stopTimeoutMs now (LULL_STOP_TIMEOUT_MS).";
+    const byVariable = await loadConfig({ cwd, env: { LULL_SHUTDOWN_MS: "5" } });
+    expect([byVariable.config.stopTimeoutMs, byVariable.warnings]).toEqual([5, [`LULL_SHUTDOWN_MS ${told}`]]);
+    const byFlag = await loadConfig({ cwd, env: { LULL_STOP_TIMEOUT_MS: "7" }, flags: { shutdownMs: "6" } });
+    expect([byFlag.config.stopTimeoutMs, byFlag.warnings]).toEqual([7, [`--shutdown-ms ${told}`]]);
+    await writeFile(join(cwd, "lull.config.json"), JSON.stringify({ shutdownMs: 8 }));
+    expect((await loadConfig({ cwd, env: {} })).config.stopTimeoutMs).toBe(8);
+  });
+
+  test("retention is given once, in days or in milliseconds", async () => {
+    const cwd = await folder();
+    expect(await refused({ cwd, env: { LULL_HISTORY_DAYS: "30", LULL_HISTORY_KEEP_MS: "5" } })).toContain("keep one");
+    const { config } = await loadConfig({ cwd, env: { LULL_HISTORY_DAYS: "30" } });
+    expect(lullOptions(config).history).toEqual({ keepMs: 30 * 86_400_000 });
   });
 
   test("an empty variable is an unset one", async () => {

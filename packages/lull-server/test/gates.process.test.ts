@@ -621,7 +621,7 @@ describe("frozen, stopped, endless, broken", () => {
   gate(
     "SIGTERM: what can be finished is finished, the rest is handed back long before the lease ends",
     {
-      settings: { LULL_START_MS: "300", LULL_LEASE_MS: "20000", LULL_SHUTDOWN_MS: "1500" },
+      settings: { LULL_START_MS: "300", LULL_LEASE_MS: "20000", LULL_STOP_TIMEOUT_MS: "1500" },
       model: async (call) => {
         if (call.from === "a" && call.conversation === "hangs") return null;
         if (call.from === "a") await stopping.opened;
@@ -657,7 +657,7 @@ describe("frozen, stopped, endless, broken", () => {
   gate(
     "SIGTERM: a process with nothing more to do ends at once",
     {
-      settings: { LULL_START_MS: "300", LULL_SHUTDOWN_MS: "20000" },
+      settings: { LULL_START_MS: "300", LULL_STOP_TIMEOUT_MS: "20000" },
       model: async (call) => {
         await sleep(1_000);
         return naming(call);

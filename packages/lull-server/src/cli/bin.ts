@@ -31,6 +31,7 @@ function withSettings(command: Command): Command {
       `${spec.doc} (default: ${defaultText(spec)}) [${sourcesOf(name, spec)}]`,
     );
     command.addOption(option.helpGroup(`${spec.group}:`));
+    if (spec.formerly !== undefined) command.addOption(new Option(`--${flagOf(spec.formerly)} <${value}>`).hideHelp());
   }
   return command;
 }
