@@ -23,8 +23,19 @@ const patienceMs = 45_000;
 /** Recovery promised: a lease, and this much to find out and begin. */
 const graceMs = 2_000;
 
-const { values } = parseArgs({
+const usage = `npm run torture -- [--store NAME] [--minutes N] [--seed N] [--workers N] [--typists N] [--dist FOLDER] [--keep]
+
+  --store NAME   ${Object.keys(stores).join(", ")} (default sqlite)
+  --minutes N    how long people type and processes die (default 5); then everything has to come to rest
+  --seed N       the schedule and the typists (default: a new one)
+  --workers N    processes (default 3)
+  --typists N    people (default 40)
+  --dist FOLDER  another build of the library
+  --keep         keep the store's folder`;
+
+const { values } = parse({
   options: {
+    help: { type: "boolean", default: false },
     store: { type: "string", default: "sqlite" },
     minutes: { type: "string", default: "5" },
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
@@ -34,6 +45,10 @@ const { values } = parseArgs({
     keep: { type: "boolean", default: false },
   },
 });
+if (values.help) {
+  console.log(usage);
+  process.exit(0);
+}
 const number = (/** @type {"minutes" | "seed" | "workers" | "typists"} */ name) => {
   const value = Number(values[name]);
   if (!(value > 0 && Number.isFinite(value))) fail(`--${name} must be a positive number; got ${values[name]}.`);
@@ -42,6 +57,18 @@ const number = (/** @type {"minutes" | "seed" | "workers" | "typists"} */ name) 
 const [minutes, seed, workers, people] = [number("minutes"), number("seed"), number("workers"), number("typists")];
 const adapter = await stores[values.store]?.();
 if (adapter === undefined) fail(`--store must be one of ${Object.keys(stores).join(", ")}; got ${values.store}.`);
+
+/**
+ * @template {import("node:util").ParseArgsConfig} T
+ * @param {T} config
+ */
+function parse(config) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    return fail(`${error instanceof Error ? error.message : error}\n\n${usage}`);
+  }
+}
 
 /** @param {string} message @returns {never} */
 function fail(message) {
@@ -200,6 +227,12 @@ async function ending() {
   };
 }
 
+/** A row for the outages of a store that has several kinds. @param {Record<string, number>} kinds */
+function kindsOf(kinds) {
+  const counted = Object.entries(kinds).map(([kind, count]) => `${kind} ${count}`);
+  return counted.length === 0 ? {} : { "outages by kind": counted.sort().join(", ") };
+}
+
 /** @param {Awaited<ReturnType<typeof ending>>} state */
 function finish({ violations: found, figures, recovery, stats, evidence }) {
   const violations = [...found];
@@ -216,6 +249,7 @@ function finish({ violations: found, figures, recovery, stats, evidence }) {
   const of = (/** @type {string} */ rule) => violations.filter((violation) => violation.rule === rule).length;
   const rows = {
     ...figures,
+    ...kindsOf(boss.counts.kinds),
     "outages by a frozen process": boss.counts.held,
     blackouts: boss.counts.blackouts,
     lost: of("lost"),

@@ -34,7 +34,10 @@ export function supervisor({ ledger, random, count, leaseMs, settings, prepared 
   let closing = false;
   /** @type {Set<Promise<void>>} */
   const under = new Set();
-  const counts = { kills: 0, freezes: 0, outages: 0, held: 0, blackouts: 0 };
+  let cutting = false;
+  /** Outages of each kind, where the store has several. @type {Record<string, number>} */
+  const kinds = {};
+  const counts = { kills: 0, freezes: 0, outages: 0, held: 0, blackouts: 0, kinds };
   /** Processes that ended without being told to. @type {string[]} */
   const deaths = [];
 
@@ -128,11 +131,14 @@ export function supervisor({ ledger, random, count, leaseMs, settings, prepared 
 
   async function outage() {
     counts.outages += 1;
+    cutting = true;
     ledger.note({ is: "outage" });
-    await prepared.cut();
+    const kind = await prepared.cut(random);
+    if (typeof kind === "string") kinds[kind] = (kinds[kind] ?? 0) + 1;
     await sleep(random.between(times.outageMs[0] ?? 0, times.outageMs[1] ?? 0));
     await prepared.restore();
     ledger.note({ is: "restored" });
+    cutting = false;
   }
 
   /** One stream of mishaps. @param {number} everyMs @param {() => boolean} strike  false: not now, try again soon */
@@ -178,6 +184,7 @@ export function supervisor({ ledger, random, count, leaseMs, settings, prepared 
           return true;
         }),
         keep(times.outageEveryMs, () => {
+          if (cutting) return false;
           track(outage());
           return true;
         }),

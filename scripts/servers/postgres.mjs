@@ -40,6 +40,7 @@ function bouncerProgram() {
  * @property {string} url of a database named postgres; no password
  * @property {number} port
  * @property {string} data its folder
+ * @property {string} disk the folder above it: all of the disk, if it has one of its own
  * @property {number} pid
  * @property {(sql: string) => Promise<Record<string, unknown>[]>} run a statement, on a connection of its own
  * @property {(mode?: "fast" | "immediate") => Promise<void>} stop "immediate" is a crash
@@ -48,15 +49,16 @@ function bouncerProgram() {
  */
 
 /**
- * A new server with nothing in it. Without `settings` it syncs as PostgreSQL does by default.
- * @param {{ settings?: Record<string, string | number> }} [options]
+ * A new server with nothing in it. Without `settings` it syncs as PostgreSQL does by default. `diskMegabytes`: on a disk
+ * of its own, in memory and so small (only root may do so: see `mayMount`).
+ * @param {{ settings?: Record<string, string | number>, diskMegabytes?: number }} [options]
  * @returns {Promise<PostgresServer>}
  */
-export async function startPostgres({ settings = {} } = {}) {
+export async function startPostgres({ settings = {}, diskMegabytes } = {}) {
   const programs = postgresPrograms();
   const user = userFor("postgres");
   if (programs === null || user === null) throw new Error(postgresMissing() ?? "no PostgreSQL");
-  const folder = serverFolder("postgres", user);
+  const folder = serverFolder("postgres", user, diskMegabytes);
   const data = join(folder.path, "data");
   const port = await freePort();
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`;
@@ -109,6 +111,7 @@ export async function startPostgres({ settings = {} } = {}) {
     url,
     port,
     data,
+    disk: folder.path,
     get pid() {
       return program.child.pid ?? 0;
     },

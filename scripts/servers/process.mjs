@@ -1,6 +1,6 @@
 // Server programs for tests: started on loopback, in a folder of their own, ended by process id.
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, chmodSync, chownSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -29,12 +29,48 @@ export function freePort() {
  * A folder for a server's files.
  * @param {string} name
  * @param {User | undefined} user its owner
+ * @param {number} [diskMegabytes] a small disk of its own, in memory
  */
-export function serverFolder(name, user) {
+export function serverFolder(name, user, diskMegabytes) {
   const path = mkdtempSync(join(tmpdir(), `lull-${name}-`));
+  const mounted = diskMegabytes !== undefined;
+  if (mounted) execFileSync("mount", ["-t", "tmpfs", "-o", `size=${diskMegabytes}m`, "lull", path], { stdio: "pipe" });
   if (user !== undefined) chownSync(path, user.uid, user.gid);
   chmodSync(path, 0o700);
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+  return {
+    path,
+    remove() {
+      if (mounted) execFileSync("umount", ["--lazy", path], { stdio: "pipe" });
+      rmSync(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Whether this process may give a server a disk of its own. */
+export function mayMount() {
+  try {
+    serverFolder("disk", undefined, 1).remove();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Fills the disk that a folder is on, up to the last block.
+ * @param {string} folder
+ * @returns {{ free(): void }}
+ */
+export function fillDisk(folder) {
+  const path = join(folder, "filler");
+  for (let bytes = 1 << 20; bytes >= 512; ) {
+    try {
+      appendFileSync(path, Buffer.alloc(bytes));
+    } catch {
+      bytes >>= 1;
+    }
+  }
+  return { free: () => rmSync(path, { force: true }) };
 }
 
 /**

@@ -2,7 +2,8 @@
 /**
  * @typedef {object} Prepared
  * @property {string} place   what a worker needs to open the store: a path or an address
- * @property {() => Promise<void>} cut      the store stops answering (in the supervisor)
+ * @property {(random: import("../random.mjs").Dice) => Promise<string | void>} cut  the store stops answering (in the
+ *   supervisor); resolves to the kind of outage where there are several
  * @property {() => Promise<void>} restore  and answers again
  * @property {() => Promise<boolean>} [held]  whether somebody has kept all others from writing for a while now: with a
  *   file, a process that was frozen in the middle of a transaction

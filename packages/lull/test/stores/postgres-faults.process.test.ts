@@ -1,13 +1,15 @@
 // Connections that break or hang, servers that crash, move or have no room: never a hang, nothing lost, nothing twice.
+import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { Pool } from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { type PostgresServer, startPostgres } from "../../../../scripts/servers/postgres.mjs";
+import { fillDisk, mayMount } from "../../../../scripts/servers/process.mjs";
+import { startProxy } from "../../../../scripts/servers/proxy.mjs";
 import { Lull } from "../../src/index.ts";
 import { migrate, type PostgresClient, postgres } from "../../src/stores/postgres/index.ts";
-import { startMs, writeAfter } from "../../src/testing/records.ts";
+import { messageEntry, startMs, writeAfter } from "../../src/testing/records.ts";
 import { closing, errorOf, freshSchema, pause, testPool, testSql, testStore } from "./postgres.ts";
-import { startProxy } from "./proxy.ts";
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -183,6 +185,42 @@ describe("a server", () => {
     expect((await store.load("c", { logFrom: 1 })).log.length).toBe(2);
   });
 });
+
+test("a full disk refuses what does not fit, loses nothing, and goes on once there is room", async () => {
+  expect(mayMount(), "this test gives the server a small disk of its own, which takes root").toBe(true);
+  // Room for the write-ahead log, so that it is the tables that do not fit: a log that does not is a crash (above).
+  const small = await startPostgres({ diskMegabytes: 192, settings: { max_wal_size: "64MB", shared_buffers: "16MB" } });
+  try {
+    const schema = freshSchema();
+    const store = testStore(small, { schema, now });
+    const acknowledged: string[] = [];
+    const write = async (id: string) => {
+      // Nothing that compresses.
+      const entry = messageEntry(1, randomBytes(100_000).toString("base64"));
+      const { kind } = await store.exchange(writeAfter(null, id, { append: [entry] }));
+      expect(kind).toBe("stored");
+      acknowledged.push(id);
+    };
+    await write("before");
+    const filler = fillDisk(small.disk);
+    let refused: unknown = null;
+    for (let count = 0; refused === null && count < 500; count += 1) {
+      refused = await write(`full ${count}`).then(
+        () => null,
+        (error: unknown) => error,
+      );
+    }
+    expect(refused).toMatchObject(away);
+    filler.free();
+    await vi.waitFor(() => write("after"), { timeout: 30_000, interval: 200 });
+    for (const id of acknowledged) {
+      const { record, log } = await store.load(id, { logFrom: 1 });
+      expect([id, record?.version, log.length]).toEqual([id, 1, 1]);
+    }
+  } finally {
+    await small.end();
+  }
+}, 120_000);
 
 test("two processes on a server that crashes answer every message, and each once", async () => {
   const schema = freshSchema();
