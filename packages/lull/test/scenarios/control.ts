@@ -1,8 +1,29 @@
 // CONTROL: stop, reset, approvals.
 import assert from "node:assert/strict";
-import type { Scenarios } from "./scenario.ts";
+import type { Answer, Turn } from "../../src/index.ts";
+import { type Scenarios, service } from "./scenario.ts";
+import type { Run } from "./world.ts";
 
-const approvals = { later: "AI adapter: approvals that end when the user goes on to something else" };
+/**
+ * A bot that asks before it deletes, as docs/recipes.md shows it: a click counts when it is all that was said since the
+ * reply that asked, and names that reply.
+ */
+function asksFirst() {
+  const files = service();
+  const model = async (turn: Turn, run: Run): Promise<Answer> => {
+    await run.think(1_000);
+    const asked = (await turn.log()).findLast((entry) => entry.kind === "reply")?.metadata?.approval;
+    const clicked = turn.messages.find(({ metadata }) => metadata?.approves !== undefined)?.metadata?.approves;
+    if (clicked !== undefined) {
+      if (clicked !== asked || turn.messages.length > 1) return "That question has expired: ask me again.";
+      return `deleted (${await turn.once("delete", () => files.call(run, "delete"))})`;
+    }
+    if (turn.text === "delete it") return { text: "Delete it?", metadata: { approval: `question ${turn.version}` } };
+    return `re: ${turn.text}`;
+  };
+  const click = (question: string) => ({ text: "[Yes]", quietMs: 0, metadata: { approves: question } });
+  return { files, model, click };
+}
 
 export const control: Scenarios = {
   B169: {
@@ -65,6 +86,65 @@ export const control: Scenarios = {
       );
     },
   },
-  B173: approvals,
-  B174: approvals,
+  B173: {
+    title: "an approval ends when the user goes on to something else: that is answered, and a late click does nothing",
+    note: "Asking is a reply, and a click an input, of the bot's own making: docs/recipes.md. No turn waits for it.",
+    async run(start) {
+      const { files, model, click } = asksFirst();
+      const w = start({ model });
+      const one = await w.process("W1");
+      await one.hears("m1", { text: "delete it" });
+      await w.until(4_000);
+      await one.hears("m2", { text: "other topic" });
+      await w.until(10_000);
+      await one.hears("late", click("question 1"));
+      await w.until(20_000);
+      assert.deepEqual(w.seen(), [
+        "2000 Delete it?",
+        "6000 re: other topic",
+        "11000 That question has expired: ask me again.",
+      ]);
+      assert.equal(files.calls.length, 0);
+      // In time, alone, and twice: the platform posts it again, and so does an impatient thumb.
+      await one.hears("m3", { text: "delete it" });
+      await w.until(30_000);
+      await one.hears("yes", click("question 4"));
+      await one.hears("yes", click("question 4"));
+      await w.until(40_000);
+      await one.hears("yes again", click("question 4"));
+      await w.until(50_000);
+      assert.deepEqual(w.seen().slice(3), [
+        "22000 Delete it?",
+        "31000 deleted (1)",
+        "41000 That question has expired: ask me again.",
+      ]);
+      // Together with something else it approves nothing.
+      await one.hears("m4", { text: "delete it" });
+      await w.until(60_000);
+      await one.hears("m5", { text: "no, wait" });
+      await one.hears("yes 2", click("question 7"));
+      await w.until(80_000);
+      assert.equal(files.calls.length, 1);
+    },
+  },
+  B174: {
+    title:
+      "a button pressed after a restart, long after its question, is refused with an explanation, and runs nothing",
+    async run(start) {
+      const { files, model, click } = asksFirst();
+      const w = start({ model });
+      const one = await w.process("W1");
+      await one.hears("m1", { text: "delete it" });
+      await w.until(5_000);
+      await one.hears("m2", { text: "delete it" });
+      await w.until(10_000);
+      one.crash();
+      const two = await w.process("W2");
+      await w.until(600_000);
+      await two.hears("old", click("question 1"));
+      await w.until(610_000);
+      assert.equal(w.seen().at(-1), "601000 That question has expired: ask me again.");
+      assert.equal(files.calls.length, 0);
+    },
+  },
 };

@@ -38,7 +38,39 @@ export const lossOut: Scenarios = {
       );
     },
   },
-  B132: { later: "channels: acknowledging a command before anything is stored, where three seconds are all there is" },
+  B132: {
+    title: "a command is acknowledged before it is stored; where that failed, the answer is an ordinary message",
+    note: "Acknowledging first is the channel's. Until it is stored nothing is promised, and the platform's own retry is gone.",
+    async run(start) {
+      const shown: string[] = [];
+      /** Interactions the platform has heard of in time: only these take an answer. */
+      const deferred = new Set<string>();
+      const w = start({
+        modelMs: 20_000,
+        channel: {
+          async deliver(part, { address }) {
+            const { interaction } = address as { interaction: string };
+            const way = deferred.has(interaction) ? "in place" : "as a message";
+            shown.push(`${w.ms} ${way}: ${part.type === "text" ? part.text : ""}`);
+            return { status: "sent" };
+          },
+        },
+      });
+      const one = await w.process("W1");
+      let slow = true;
+      w.fault = ({ method }) => (slow && (method === "load" || method === "exchange") ? 1_750 : undefined);
+      const command = async (id: string, inTime: boolean) => {
+        slow = true;
+        if (inTime) deferred.add(id);
+        await one.hears(id, { text: id, quietMs: 0, address: { interaction: id } });
+        slow = false;
+      };
+      await Promise.all([command("a", true), w.until(60_000)]);
+      await Promise.all([command("b", false), w.until(120_000)]);
+      assert.deepEqual(shown, ["23500 in place: re: a", "81750 as a message: re: b"]);
+      assert.equal(w.runs.length, 2);
+    },
+  },
   B133: {
     title: "a refusal for good ends the reply at once, visibly, and nobody else waits",
     async run(start) {
