@@ -8,6 +8,12 @@ create table lull.lull_log (
   constraint lull_log_pkey PRIMARY KEY (conversation, seq)
 );
 
+create table lull.lull_mark (
+  name text not null,
+  value text not null,
+  constraint lull_mark_pkey PRIMARY KEY (name)
+);
+
 create table lull.lull_record (
   id text collate "C" not null,
   revision text not null,
@@ -196,6 +202,27 @@ begin
     where r.id = v_one.id;
   end loop;
   return v_total;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION lull.lull_rewrite_log(p_id text, p_revision text, p_seqs text, p_at_ms text, p_entries text)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_seqs bigint[] := p_seqs::bigint[];
+begin
+  perform 1 from "lull".lull_record r where r.id = p_id and r.revision = p_revision for update;
+  if not found then
+    return 0;
+  end if;
+  if (select count(*) from "lull".lull_log l where l.conversation = p_id and l.seq = any (v_seqs)) < cardinality(v_seqs) then
+    return -1;
+  end if;
+  update "lull".lull_log l set at_ms = e.at_ms, entry = e.entry
+  from unnest(v_seqs, p_at_ms::bigint[], p_entries::text[]) e (seq, at_ms, entry)
+  where l.conversation = p_id and l.seq = e.seq;
+  return 1;
 end
 $function$;
 

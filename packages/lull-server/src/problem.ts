@@ -45,6 +45,7 @@ const titles: Record<number, string> = {
   429: "Too Many Requests",
   431: "Request Header Fields Too Large",
   500: "Internal Server Error",
+  501: "Not Implemented",
   503: "Service Unavailable",
 };
 
@@ -98,6 +99,7 @@ const statuses: Record<LullErrorCode, number> = {
   "effect-too-large": 413,
   "effects-full": 429,
   full: 429,
+  unsupported: 501,
   "store-unavailable": 503,
   "store-busy": 503,
   "store-closed": 503,

@@ -10,7 +10,7 @@ import { channelsOf, messageOf } from "./delivery.ts";
 import { eventOf, type LullEvent } from "./events.ts";
 import type { ConversationId, ConversationRecord, Limits, LogEntry } from "./model.ts";
 import type { Logger, LullOptions, Settings } from "./options.ts";
-import type { Clock } from "./ports.ts";
+import type { Clock, Due, Pause } from "./ports.ts";
 import { newRun, performer, type Run } from "./run.ts";
 import { idle } from "./worker.ts";
 
@@ -26,8 +26,12 @@ export interface Engine {
   on(listener: (event: LullEvent) => void): () => void;
   start(): void;
   stop(timeoutMs: number): Promise<void>;
+  /** Of this process alone. */
   pause(on: boolean): void;
+  /** This process or the whole store is paused. */
   readonly paused: boolean;
+  /** What a look into the store shows: its time, and whether it is paused. */
+  observe(due: Due): void;
   runDue(untilMs: number): Promise<{ nextAtMs: number | null }>;
   /** The conversation was erased: whoever works on it lets go. */
   forget(id: ConversationId): void;
@@ -45,7 +49,9 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   const waiting = new Set<ConversationId>();
   const idlers = new Set<() => void>();
   let active = false;
-  let paused = false;
+  /** By `pause()`, and by the store's pause as it was at the last look. */
+  let here = false;
+  let everywhere: Pause | null = null;
   let stopping = false;
   let scanning: AbortController | null = null;
 
@@ -72,6 +78,21 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     // An answer that waits for quiet may be out of date as well.
     if (run?.worker.model === "running" || run?.worker.answer) void work.refresh(run);
   });
+
+  function isPaused(): boolean {
+    return here || everywhere !== null;
+  }
+
+  function holdOrGo(on: boolean): void {
+    for (const run of runs.values()) work.dispatch(run, { type: "pause", on });
+  }
+
+  function observe({ nowMs, paused = null }: Due): void {
+    time.observe(nowMs);
+    const was = isPaused();
+    everywhere = paused;
+    if (isPaused() !== was) holdOrGo(isPaused());
+  }
 
   /** `queue` never discards, so it waits for the quiet first: the plain debounce. */
   function limitsOf(id: ConversationId): Limits {
@@ -102,7 +123,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   // --- waking
 
   function wake(id: ConversationId): void {
-    if (!active || paused || stopping || respond === undefined) return;
+    if (!active || isPaused() || stopping || respond === undefined) return;
     const run = runs.get(id);
     if (run !== undefined) return work.dispatch(run, { type: "wake" });
     if (runs.size >= settings.concurrency) {
@@ -140,7 +161,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       if (stop.aborted) return;
       try {
         const due = await store.due(time.now() - scanGraceMs, Math.min(1_000, 2 * settings.concurrency));
-        time.observe(due.nowMs);
+        observe(due);
         failures = 0;
         for (const { id } of due.timers) wake(id);
       } catch (error) {
@@ -202,20 +223,22 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       writes.giveUp();
     },
     pause(on) {
-      paused = on;
-      for (const run of runs.values()) work.dispatch(run, { type: "pause", on });
+      here = on;
+      holdOrGo(isPaused());
     },
     get paused() {
-      return paused;
+      return isPaused();
     },
+    observe,
     async runDue(untilMs) {
       const was = active;
       active = true;
       try {
-        while (respond !== undefined && !paused) {
-          const { timers, nowMs } = await store.due(untilMs, 1_000);
-          time.observe(nowMs);
-          if (time.now() >= untilMs) break;
+        while (respond !== undefined && !here) {
+          const due = await store.due(untilMs, 1_000);
+          observe(due);
+          const { timers, nowMs } = due;
+          if (isPaused() || time.now() >= untilMs) break;
           for (const { id, wakeAtMs } of timers) if (wakeAtMs <= nowMs && !runs.has(id)) wake(id);
           const next = timers.find(({ wakeAtMs }) => wakeAtMs > nowMs)?.wakeAtMs;
           if (runs.size === 0 && next === undefined && timers.length === 0) break;

@@ -28,6 +28,8 @@ export const lullErrorCodes = [
   "full",
   // Stores
   "store-unavailable",
+  // A store that lacks an optional word of the port
+  "unsupported",
   "store-busy",
   "store-closed",
   "store-damaged",

@@ -10,6 +10,7 @@ import { systemClock } from "./clock.ts";
 import { type Engine, engine } from "./engine.ts";
 import { LullError } from "./errors.ts";
 import { eventOf, type LullEvent } from "./events.ts";
+import { erasureOf } from "./erase.ts";
 import { explain } from "./explain.ts";
 import {
   type Changed,
@@ -29,7 +30,7 @@ import {
 } from "./intake.ts";
 import type { Backlog, ConversationId, Json, LogEntry, Outcomes, Part, ProtocolEvent, ReceiveEvent } from "./model.ts";
 import { commandWord, type Logger, type LullOptions, onlyText, type Settings, settle } from "./options.ts";
-import type { Clock, ListFilter, ListPage, LogPage, SeenKey, Stats, Store } from "./ports.ts";
+import type { Clock, ListFilter, ListPage, LogPage, Pause, SeenKey, Stats, Store } from "./ports.ts";
 import { type ConversationView, viewOf } from "./view.ts";
 import { inputsOf, keepFrom, targetOf, wakeAt } from "./window.ts";
 
@@ -150,8 +151,7 @@ export class Lull {
 
   /** A cheap round trip. @throws what the store throws when it is away. */
   async ready(): Promise<void> {
-    const due = await this.store.due(0, 1);
-    this.#engine.time.observe(due.nowMs);
+    this.#engine.observe(await this.store.due(0, 1));
   }
 
   /** Takes no new turn in this process until `unpause`; receiving goes on, and other processes work on. */
@@ -163,9 +163,87 @@ export class Lull {
   }
   get paused(): boolean {
     return this.#engine.paused;
+  /** This process, or the whole store as far as this process has seen, is paused. */
   }
   /** Conversations this process works on now. */
   get working(): number {
+
+  /**
+   * Pauses every process on this store, those that start later included: nothing is claimed any more, neither turns nor
+   * deliveries, within one and a half `scanMs` everywhere. What runs may finish; receiving goes on. Paused already: the
+   * first pause stands.
+   * @throws LullError `unsupported` when the store cannot
+   */
+  async pauseAll(call: { by?: string; reason?: string } = {}): Promise<Pause> {
+    const setPause = this.#setPause();
+    const { paused, nowMs } = await this.store.due(0, 1);
+    const by = call.by === undefined ? {} : { by: checkId("by", call.by, this.settings) };
+    const reason = call.reason === undefined ? {} : { reason: checkId("reason", call.reason, this.settings) };
+    const pause = paused ?? { sinceMs: nowMs, ...by, ...reason };
+    if (!paused) await setPause(pause);
+    await this.ready();
+    return pause;
+  }
+
+  /**
+   * Lifts the pause of the whole store. `waiting: "drop"`: what had waited since before the pause began is not answered
+   * and not delivered (after a restored backup: it was, by the store that is gone); it stays in the history as
+   * `dropped`. Conversations to which somebody wrote since are answered, with all that waits in them.
+   * Resolves to the pause that was, and the conversations whose waiting was dropped.
+   * @throws LullError `unsupported` when the store cannot
+   */
+  async unpauseAll(options: { waiting?: "answer" | "drop"; by?: string } = {}): Promise<{
+    was: Pause | null;
+    dropped: ConversationId[];
+  }> {
+    const setPause = this.#setPause();
+    const { waiting = "answer" } = options;
+    if (waiting !== "answer" && waiting !== "drop")
+      throw new LullError("invalid-argument", "waiting must be answer or drop.", { details: { field: "waiting" } });
+    const was = await this.pausedAll();
+    const dropped = was !== null && waiting === "drop" ? await this.#dropWaiting(was, options.by) : [];
+    await setPause(null);
+    await this.ready();
+    return { was, dropped };
+  }
+
+  /** The pause of the whole store, read now. */
+  async pausedAll(): Promise<Pause | null> {
+    const due = await this.store.due(0, 1);
+    this.#engine.observe(due);
+    return due.paused ?? null;
+  }
+
+  #setPause(): NonNullable<Store["setPause"]> {
+    const { store } = this;
+    if (store.setPause === undefined)
+      throw new LullError("unsupported", `The store ${store.name} cannot pause all processes; stop them instead.`);
+    return (pause) => (store.setPause as NonNullable<Store["setPause"]>)(pause);
+  }
+
+  /** Call ids name the pause, so that a repetition after a lost answer does nothing twice. */
+  async #dropWaiting({ sinceMs }: Pause, by?: string): Promise<ConversationId[]> {
+    const dropped: ConversationId[] = [];
+    let after: ConversationId | null = "";
+    while (after !== null) {
+      const page: Awaited<ReturnType<Store["list"]>> = await this.store.list({ after, limit: 200 }, { active: true });
+      for (const { id, window, outbox, sends } of page.conversations) {
+        const newest = Math.max(
+          window?.lastInputAtMs ?? 0,
+          outbox?.committedAtMs ?? 0,
+          outbox?.newerAtMs ?? 0,
+          ...sends.map(({ atMs }) => atMs),
+        );
+        if (newest === 0 || newest >= sinceMs) continue;
+        const call = { id: `pause ${sinceMs}`, ...(by === undefined ? {} : { by }) };
+        await this.#operate(id, call, (called, who) => ({ type: "reset", id: called, forget: false, ...who }));
+        dropped.push(id);
+      }
+      after = page.next;
+    }
+    return dropped;
+  }
+
     return this.#engine.working();
   }
 
@@ -424,6 +502,70 @@ export class Lull {
   ): Promise<{ conversations: ConversationView[]; next: ConversationId | null }> {
     const { conversations, next } = await this.store.list(page, filter);
     return { conversations: conversations.map((record) => viewOf(record, this.#engine.limitsOf(record.id))), next };
+  }
+
+  /**
+   * Removes what one author wrote, everywhere: conversations in which nobody else wrote are erased whole; in others the
+   * author's messages and edits lose their content, and so do the replies and effects that answered them. What is
+   * unanswered is taken back first. Messages without an author are nobody's, and stay. Reads every log (`prefix`: of
+   * conversations whose ids begin so); repeat it for conversations that come back as `busy`, where a reply to the author
+   * is on its way or the conversation changes too fast.
+   * @throws LullError `unsupported` for a shared conversation in a store that cannot rewrite its log
+   */
+  async eraseAuthor(
+    author: string,
+    options: { prefix?: string } = {},
+  ): Promise<{ erased: number; rewritten: number; busy: ConversationId[] }> {
+    const who = checkId("author", author, this.settings);
+    const result = { erased: 0, rewritten: 0, busy: [] as ConversationId[] };
+    let after: ConversationId | null = "";
+    while (after !== null) {
+      const filter = options.prefix === undefined ? {} : { prefix: options.prefix };
+      const page: Awaited<ReturnType<Store["list"]>> = await this.store.list({ after, limit: 200 }, filter);
+      for (const { id } of page.conversations) {
+        const done = await this.#eraseAuthorIn(id, who);
+        if (done === "busy") result.busy.push(id);
+        else if (done !== "stranger") result[done] += 1;
+      }
+      after = page.next;
+    }
+    return result;
+  }
+
+  async #eraseAuthorIn(id: ConversationId, author: string): Promise<"erased" | "rewritten" | "busy" | "stranger"> {
+    for (let tries = 0; tries < 10; tries++) {
+      const { record } = await this.store.load(id);
+      if (record === null) return "stranger";
+      const log: LogEntry[] = [];
+      for (;;) {
+        const page = await this.log(id, { from: (log.at(-1)?.seq ?? 0) + 1, limit: 1_000 });
+        log.push(...page);
+        if (page.length < 1_000) break;
+      }
+      const erasure = erasureOf(log, author);
+      if (erasure === null) return "stranger";
+      if (!erasure.shared) return (await this.erase(id)) ? "erased" : "stranger";
+      const { rewrite } = this.store;
+      if (rewrite === undefined)
+        throw new LullError(
+          "unsupported",
+          `The store ${this.store.name} cannot rewrite the log of a conversation that others wrote in too.`,
+          { details: { conversation: id } },
+        );
+      const retracted = new Set(log.flatMap((entry) => (entry.kind === "retraction" ? [entry.target] : [])));
+      const pending = erasure.messages.filter(
+        ({ id: message, version }) => version > record.answered && !retracted.has(message),
+      );
+      for (const { id: message } of pending) await this.retract(id, message);
+      if (pending.length > 0) continue;
+      // Its content is still to be sent from the log.
+      if (record.outbox !== null && erasure.replyIds.has(record.outbox.replyId)) return "busy";
+      if (await rewrite.call(this.store, id, record.revision, erasure.entries)) {
+        this.#engine.forget(id);
+        return "rewritten";
+      }
+    }
+    return "busy";
   }
 
   async stats(): Promise<Stats & { working: number }> {

@@ -32,6 +32,8 @@ export type Part =
 /** What an input carries, besides its id and its place in the conversation. */
 export interface Content {
   parts: Part[];
+  /** Its author was erased: nothing is left but its place. */
+  erased?: true;
   /** Who wrote it; opaque. */
   author?: string;
   /** The platform's own time of the message. Orders the prompt and judges age; never decides anything else. */

@@ -82,8 +82,18 @@ export interface DueTimer {
   /** Revision of the write that set the timer. */
   revision: Revision;
 }
+/** Whoever finds this takes no new turn and delivers nothing anew, in any process. Receiving goes on. */
+export interface Pause {
+  /** On the store's clock. */
+  sinceMs: number;
+  by?: string;
+  reason?: string;
+}
+
 export interface Due extends Answered {
   timers: DueTimer[];
+  /** The pause of the whole store; null or absent: there is none. */
+  paused?: Pause | null;
 }
 
 export interface LogPage {
@@ -151,8 +161,16 @@ export interface Store {
     page: ListPage,
     wakeAt: (record: ConversationRecord) => number | null,
   ): Promise<{ repaired: ConversationId[]; next: ConversationId | null }>;
-  /** Removes record, log, timer and seen keys. Resolves to false when there was nothing. */
+  /** Removes record, log, timer and seen keys. Resolves to false when there was nothing. Traces may stay in files. */
   erase(id: ConversationId): Promise<boolean>;
+  /**
+   * Replaces the content of log entries that exist, each by one with the same `seq`, and nothing else, if the record's
+   * revision is `expected`. Resolves to false, with nothing written, when it is not. The only
+   * way in which a log ever changes; for erasing what one of several authors wrote. A store may lack it.
+   */
+  rewrite?(id: ConversationId, expected: Revision, entries: readonly LogEntry[]): Promise<boolean>;
+  /** Sets the pause that every `due` brings, or lifts it. Durable like a write. A store may lack it. */
+  setPause?(pause: Pause | null): Promise<Answered>;
   /** Drops expired seen keys, and log entries older than `logBeforeMs` that no unanswered input needs (`keepFrom` of the record says from where on the log is needed). */
   prune(options: {
     seenBeforeMs: number;

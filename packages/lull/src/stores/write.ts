@@ -5,9 +5,9 @@
  * @module
  */
 import { LullError } from "../errors.ts";
-import type { ConversationId, Seq } from "../model.ts";
+import type { ConversationId, LogEntry, Seq } from "../model.ts";
 import { recordSchema } from "../model.ts";
-import type { ListFilter, ListPage, LogPage, Write } from "../ports.ts";
+import type { ListFilter, ListPage, LogPage, Pause, Write } from "../ports.ts";
 
 /** NUL ends a text in some databases; a lone surrogate has no UTF-8 form: both would make two ids one. */
 const unstorable = /\0|\p{Surrogate}/u;
@@ -63,6 +63,30 @@ export function firstSeq({ next, append }: Write): Seq {
  */
 export function checkContinues(id: ConversationId, first: Seq, storedSeq: Seq): void {
   if (first !== storedSeq + 1) throw notContiguous(id, storedSeq, first);
+}
+
+/** @throws LullError `invalid-argument` */
+export function checkRewrite(id: ConversationId, entries: readonly LogEntry[]): void {
+  checkId(id);
+  for (const { seq, atMs } of entries) {
+    if (!Number.isSafeInteger(seq) || seq < 1)
+      throw invalid(`The seq of a log entry is a whole number from 1, not ${seq}.`);
+    checkInstant("atMs of a log entry", atMs);
+  }
+}
+
+/** A rewritten entry has to be there. */
+export function notInLog(id: ConversationId, seq: Seq): LullError {
+  return new LullError(
+    "invalid-argument",
+    `The log of conversation ${JSON.stringify(id)} has no entry ${seq}. Nothing was written.`,
+    { details: { conversation: id, seq } },
+  );
+}
+
+/** @throws LullError `invalid-argument` */
+export function checkPause(pause: Pause | null): void {
+  if (pause !== null) checkInstant("sinceMs of a pause", pause.sinceMs);
 }
 
 /** Clamped to 1…`most`. @throws LullError `invalid-argument` when it is no positive number */

@@ -36,9 +36,11 @@ export type StoreFactory = (options: { now: () => number }) => Promise<StoreUnde
  * - `any-text`: NUL and lone surrogates in texts and seen keys come back as they were.
  * - `large-entries`: a log entry of 5 MB.
  * - `exact-stats`: `stats()` counts, where others estimate.
+ * - `pause`: `setPause`, and `due` tells of it; without it `lull pause` cannot reach other processes.
+ * - `rewrite`: `rewrite`; without it what one of several authors wrote cannot be erased.
  * - `hints`: `wake` tells of every stored write. A store without `wake` lacks it without having to say so.
  */
-export type StoreCapability = "any-text" | "large-entries" | "exact-stats" | "hints";
+export type StoreCapability = "any-text" | "large-entries" | "exact-stats" | "hints" | "pause" | "rewrite";
 
 export interface ContractOptions {
   /** What this store lacks, each with the reason that its test is then named with. */
@@ -649,6 +651,52 @@ export function storeContract(
     });
   });
 
+  itIf("pause", "brings the pause with every look for work, until it is lifted", async ({ store, put, pass, now }) => {
+    const { setPause } = store;
+    expect(setPause !== undefined, "a store without setPause says so").toBe(true);
+    await put("c", null, { wakeAtMs: startMs });
+    const timers = (await store.due(startMs, 10)).timers;
+    expect((await store.due(startMs, 10)).paused ?? null).toBe(null);
+    const pause = { sinceMs: startMs, by: 'ops "1"', reason: "a\nb 👩‍👩‍👧" };
+    pass(5);
+    expect(await store.setPause?.(pause)).toEqual({ nowMs: now() });
+    expect(await store.due(startMs, 10)).toEqual({ timers, paused: pause, nowMs: now() });
+    expect((await store.due(0, 1)).paused, "with no timer due, too").toEqual(pause);
+    await store.setPause?.({ sinceMs: startMs + 1 });
+    expect((await store.due(0, 1)).paused).toEqual({ sinceMs: startMs + 1 });
+    expect(await store.setPause?.(null)).toEqual({ nowMs: now() });
+    expect((await store.due(startMs, 10)).paused ?? null).toBe(null);
+    await store.setPause?.(null);
+    expect(await codeOf(async () => store.setPause?.({ sinceMs: Number.NaN }))).toBe("invalid-argument");
+  });
+
+  itIf("rewrite", "replaces log entries under the record's revision, and nothing else", async ({ store, put, now }) => {
+    expect(store.rewrite !== undefined, "a store without rewrite says so").toBe(true);
+    const first = await put("c", null, { append: 3, wakeAtMs: startMs, seen: [key("k")] });
+    await put("d", null, { append: 3 });
+    const blank = { ...messageEntry(2), parts: [], atMs: startMs - 1 };
+    const odd = { ...messageEntry(3), parts: [{ type: "text" as const, text: 'a"\\\n👩‍👩‍👧' }] };
+    expect(await store.rewrite?.("c", "some other revision", [blank])).toBe(false);
+    expect(await store.rewrite?.("none", "x", [blank])).toBe(false);
+    expect(await codeOf(async () => store.rewrite?.("c", first.revision, [blank, messageEntry(4)]))).toBe(
+      "invalid-argument",
+    );
+    const before = await store.load("c", { logFrom: 1 });
+    expect(before.log).toEqual([messageEntry(1), messageEntry(2), messageEntry(3)]);
+    expect(await store.rewrite?.("c", first.revision, [odd, blank])).toBe(true);
+    const { timers } = await store.due(startMs, 10);
+    expect(timers).toEqual([{ id: "c", wakeAtMs: startMs, revision: first.revision }]);
+    expect(await store.load("c", { logFrom: 1 })).toEqual({
+      record: first,
+      log: [messageEntry(1), blank, odd],
+      nowMs: now(),
+    });
+    expect((await store.log("d")).entries).toEqual([messageEntry(1), messageEntry(2), messageEntry(3)]);
+    const second = await put("c", first, { append: 1 });
+    expect(await store.rewrite?.("c", first.revision, [messageEntry(2)])).toBe(false);
+    expect(await store.rewrite?.("c", second.revision, [])).toBe(true);
+  });
+
   it("prunes expired keys, never others", async ({ store, put, pass, now }) => {
     const keepFrom = () => 1;
     const first = await put("c", null, {
@@ -717,6 +765,8 @@ export function storeContract(
       () => store.repair({}, () => null),
       () => store.erase("c"),
       () => store.prune({ seenBeforeMs: 0, keepFrom: () => 1 }),
+      ...(store.setPause ? [async () => store.setPause?.(null)] : []),
+      ...(store.rewrite ? [async () => store.rewrite?.("c", record.revision, [])] : []),
     ];
     for (const call of calls) expect(await codeOf(call)).toBe("store-closed");
     await store.close();

@@ -7,9 +7,20 @@
 import { systemClock } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { ConversationId, ConversationRecord, Json, LogEntry, Revision, Seq } from "../../model.ts";
-import { type DueTimer, maxSkewMs, type Store, type Write } from "../../ports.ts";
+import { type DueTimer, maxSkewMs, type Pause, type Store, type Write } from "../../ports.ts";
 import { decodeEntry, decodeRecord, encodeEntry, encodeRecord } from "../codec.ts";
-import { checkContinues, checkId, checkList, checkWrite, firstSeq, logBounds, pageSize } from "../write.ts";
+import {
+  checkContinues,
+  checkId,
+  checkList,
+  checkPause,
+  checkRewrite,
+  checkWrite,
+  firstSeq,
+  logBounds,
+  notInLog,
+  pageSize,
+} from "../write.ts";
 import { compareUtf8, Sorted } from "./sorted.ts";
 
 export interface MemoryOptions {
@@ -41,6 +52,7 @@ export function memory(options: MemoryOptions = {}): Store {
   const timers = new Sorted<DueTimer>((a, b) => a.wakeAtMs - b.wakeAtMs || compareUtf8(a.id, b.id));
   const listeners = new Set<(id: ConversationId) => void>();
   let closed = false;
+  let paused: string | null = null;
 
   const open = () => {
     if (closed) throw new LullError("store-closed", "The store was closed.");
@@ -133,7 +145,7 @@ export function memory(options: MemoryOptions = {}): Store {
         if (timer.wakeAtMs > dueMs || due.length === most) break;
         due.push({ ...timer });
       }
-      return { timers: due, nowMs: now() };
+      return { timers: due, paused: paused === null ? null : (JSON.parse(paused) as Pause), nowMs: now() };
     },
 
     async log(id, page = {}) {
@@ -224,6 +236,24 @@ export function memory(options: MemoryOptions = {}): Store {
       setTimer(id, conversation, null);
       ids.delete(id);
       return kept.delete(id);
+    },
+
+    async rewrite(id, expected, entries) {
+      open();
+      checkRewrite(id, entries);
+      const conversation = kept.get(id);
+      if (conversation?.revision !== expected) return false;
+      const { log, logFrom } = conversation;
+      for (const { seq } of entries) if (log[seq - logFrom] === undefined) throw notInLog(id, seq);
+      for (const entry of entries) log[entry.seq - logFrom] = { atMs: entry.atMs, text: encodeEntry(entry) };
+      return true;
+    },
+
+    async setPause(pause) {
+      open();
+      checkPause(pause);
+      paused = pause === null ? null : JSON.stringify(pause);
+      return { nowMs: now() };
     },
 
     async prune({ seenBeforeMs, logBeforeMs, keepFrom, limit }) {

@@ -6,9 +6,9 @@
 import { systemClock } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { ConversationId, ConversationRecord, Revision } from "../../model.ts";
-import type { Clock, DueTimer, Durability, ListFilter, Store } from "../../ports.ts";
+import type { Clock, DueTimer, Durability, ListFilter, Pause, Store } from "../../ports.ts";
 import { decodeRecord } from "../codec.ts";
-import { checkId, checkList, checkWrite, logBounds, pageSize } from "../write.ts";
+import { checkId, checkList, checkPause, checkRewrite, checkWrite, logBounds, pageSize } from "../write.ts";
 import { type Driver, driverOf, type PostgresClient, type Row, type Value } from "./driver.ts";
 import { answerOf, encodeWrite, entryOf, times } from "./exchange.ts";
 import { hints } from "./hints.ts";
@@ -17,7 +17,7 @@ import { afterPrefix, integer, integerOrNull } from "./rows.ts";
 import { type Found, prepareSchema } from "./schema.ts";
 import { checkSchema, type StatementName, statementsIn } from "./sql.ts";
 import { migrations } from "./statements.ts";
-import { type Ask, eraseConversation, pruneLogs, pruneSeen, repairPage } from "./upkeep.ts";
+import { type Ask, eraseConversation, pruneLogs, pruneSeen, repairPage, rewriteLog } from "./upkeep.ts";
 
 export type { PGliteLike, PgPool, PgPoolClient, PostgresClient, PostgresJs } from "./driver.ts";
 
@@ -200,7 +200,7 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
         }
         const last = rows.at(-1);
         if (!last || last[1] === null || rows.length < wanted || timers.length === most) {
-          return { timers, nowMs: nowOf(rows) };
+          return { timers, paused: pauseOf(rows), nowMs: nowOf(rows) };
         }
         after = { ms: integer(last[2]), id: String(last[1]) };
       }
@@ -268,6 +268,24 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
       open();
       checkId(id);
       return eraseConversation(ask, sql, id);
+    },
+
+    async rewrite(id, expected, entries) {
+      open();
+      checkRewrite(id, entries);
+      return rewriteLog(ask, sql, id, expected, entries);
+    },
+
+    async setPause(pause) {
+      open();
+      checkPause(pause);
+      const name = "pause";
+      const value = JSON.stringify(pause);
+      const rows =
+        pause === null
+          ? await ask(sql.markDelete, [clockMs(), name])
+          : await ask(sql.markPut, [clockMs(), name, value]);
+      return { nowMs: nowOf(rows) };
     },
 
     async prune({ seenBeforeMs, logBeforeMs, keepFrom, limit }) {
@@ -346,6 +364,12 @@ function openSchema(
 /** The store's clock stands in the first column of every row, and there is always a row. */
 function nowOf([row]: Row[]): number {
   return integer(row?.[0]);
+}
+
+/** The pause stands in the last column of every row of due.sql. */
+function pauseOf([row]: Row[]): Pause | null {
+  const text = row?.[5];
+  return typeof text === "string" ? (JSON.parse(text) as Pause) : null;
 }
 
 /** Walks the smallest index that holds all matches. */

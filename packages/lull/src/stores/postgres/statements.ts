@@ -2,7 +2,8 @@
 
 export const statements = {
   clock: `select lull.lull_now($1);`,
-  due: `select c.now, d.id, d.wake_at_ms, d.revision, d.record
+  due: `select c.now, d.id, d.wake_at_ms, d.revision, d.record,
+  (select m.value from lull.lull_mark m where m.name = 'pause') as pause
 from lull.lull_now($1) c (now)
 left join (
   select t.conversation as id, t.wake_at_ms, t.revision, r.record
@@ -70,6 +71,14 @@ left join (
   select seq, entry from lull.lull_log where conversation = $2 and seq >= $3 order by seq limit $4
 ) l on true
 order by l.seq;`,
+  logRewrite: `select lull.lull_rewrite_log($1, $2, $3, $4, $5);`,
+  markDelete: `with gone as (delete from lull.lull_mark where name = $2)
+select lull.lull_now($1);`,
+  markPut: `with put as (
+  insert into lull.lull_mark (name, value) values ($2, $3)
+  on conflict (name) do update set value = excluded.value
+)
+select lull.lull_now($1);`,
   pruneLogs: `select lull.lull_prune_logs($1, $2, $3, $4, $5);`,
   prunePage: `select id, revision, log_begins_at_ms, record from lull.lull_record
 where log_begins_at_ms is not null and log_begins_at_ms < $1 and (log_begins_at_ms, id) > ($2::bigint, $3)
@@ -305,6 +314,29 @@ begin
     where r.id = v_one.id;
   end loop;
   return v_total;
+end
+$$;`,
+  `create table lull.lull_mark (
+  name text primary key,
+  value text not null
+);
+create function lull.lull_rewrite_log(p_id text, p_revision text, p_seqs text, p_at_ms text, p_entries text)
+returns int
+language plpgsql volatile as $$
+declare
+  v_seqs bigint[] := p_seqs::bigint[];
+begin
+  perform 1 from lull.lull_record r where r.id = p_id and r.revision = p_revision for update;
+  if not found then
+    return 0;
+  end if;
+  if (select count(*) from lull.lull_log l where l.conversation = p_id and l.seq = any (v_seqs)) < cardinality(v_seqs) then
+    return -1;
+  end if;
+  update lull.lull_log l set at_ms = e.at_ms, entry = e.entry
+  from unnest(v_seqs, p_at_ms::bigint[], p_entries::text[]) e (seq, at_ms, entry)
+  where l.conversation = p_id and l.seq = e.seq;
+  return 1;
 end
 $$;`,
 ];

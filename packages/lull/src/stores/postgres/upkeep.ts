@@ -4,7 +4,9 @@
  *
  * @module
  */
-import type { ConversationId, ConversationRecord, Revision, Seq } from "../../model.ts";
+import type { ConversationId, ConversationRecord, LogEntry, Revision, Seq } from "../../model.ts";
+import { encodeEntry } from "../codec.ts";
+import { notInLog } from "../write.ts";
 import type { Row, Value } from "./driver.ts";
 import { arrayText, integer, integerOrNull } from "./rows.ts";
 import type { Statements } from "./sql.ts";
@@ -80,6 +82,21 @@ export async function pruneLogs(
     after = { ms: integer(last[2]), id: String(last[0]) };
   }
   return total;
+}
+
+/** @throws LullError `invalid-argument` for an entry that is not there */
+export async function rewriteLog(
+  ask: Ask,
+  sql: Statements,
+  id: ConversationId,
+  expected: Revision,
+  entries: readonly LogEntry[],
+): Promise<boolean> {
+  const columns = [entries.map(({ seq }) => seq), entries.map(({ atMs }) => atMs), entries.map(encodeEntry)];
+  const [row] = await ask(sql.logRewrite, [id, expected, ...columns.map(arrayText)]);
+  const done = integer(row?.[0]);
+  if (done < 0) throw notInLog(id, entries[0]?.seq ?? 0);
+  return done === 1;
 }
 
 export async function eraseConversation(ask: Ask, sql: Statements, id: ConversationId): Promise<boolean> {

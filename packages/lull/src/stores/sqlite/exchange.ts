@@ -6,7 +6,7 @@
 import type { ConversationId, Json, LogEntry, Revision, Seq } from "../../model.ts";
 import type { Conflict, Duplicate, Stored, Write } from "../../ports.ts";
 import { decodeEntry, decodeRecord, encodeEntry, encodeRecord } from "../codec.ts";
-import { checkContinues, firstSeq } from "../write.ts";
+import { checkContinues, firstSeq, notInLog } from "../write.ts";
 import type { Sql } from "./sql.ts";
 
 /** A write as texts. Made at the call, so that the caller may go on changing its objects. */
@@ -39,7 +39,7 @@ export function encodeWrite(write: Write): EncodedWrite {
     parked: next.parked === null ? 0 : 1,
     handedOff: next.handoff === null ? 0 : 1,
     record: encodeRecord(next),
-    entries: append.map((entry) => ({ seq: entry.seq, atMs: entry.atMs, text: encodeEntry(entry) })),
+    entries: append.map(encoded),
     seen: seen.map(({ key, expiresAtMs, value }) => ({
       key: JSON.stringify(key),
       expiresAtMs,
@@ -47,6 +47,11 @@ export function encodeWrite(write: Write): EncodedWrite {
     })),
     logFrom,
   };
+}
+
+/** A log entry as a row. */
+export function encoded(entry: LogEntry): EncodedWrite["entries"][number] {
+  return { seq: entry.seq, atMs: entry.atMs, text: encodeEntry(entry) };
 }
 
 /**
@@ -89,6 +94,24 @@ export function exchange(sql: Sql, write: EncodedWrite, nowMs: number): WithoutC
   }
   setTimer(sql, id, write.wakeAtMs, revision);
   return { kind: "stored", log: write.logFrom === undefined ? [] : logPage(sql, id, write.logFrom, -1) };
+}
+
+/**
+ * Replaces the content of entries that exist, under the record's revision; false, and nothing written, when it moved on.
+ *
+ * @throws LullError `invalid-argument` for an entry that is not there
+ */
+export function rewriteLog(
+  sql: Sql,
+  id: ConversationId,
+  expected: Revision,
+  entries: EncodedWrite["entries"],
+): boolean {
+  const stored = sql.get<{ revision: Revision }>("recordGet", { id });
+  if (stored?.revision !== expected) return false;
+  for (const { seq, atMs, text } of entries)
+    if (sql.run("logRewrite", { id, seq, at_ms: atMs, entry: text }) === 0) throw notInLog(id, seq);
+  return true;
 }
 
 export function setTimer(sql: Sql, id: ConversationId, wakeAtMs: number | null, revision: Revision): void {

@@ -6,18 +6,27 @@
 import { systemClock } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { ConversationId, ConversationRecord, LogEntry, Revision, Seq } from "../../model.ts";
-import { type Clock, type DueTimer, type Durability, type ListFilter, maxSkewMs, type Store } from "../../ports.ts";
+import {
+  type Clock,
+  type DueTimer,
+  type Durability,
+  type ListFilter,
+  maxSkewMs,
+  type Pause,
+  type Store,
+} from "../../ports.ts";
 import { decodeEntry, decodeRecord } from "../codec.ts";
-import { checkId, checkList, checkWrite, logBounds, pageSize } from "../write.ts";
+import { checkId, checkList, checkPause, checkRewrite, checkWrite, logBounds, pageSize } from "../write.ts";
 import { groupCommit } from "./commits.ts";
 import type { SqliteLike } from "./driver.ts";
-import { encodeWrite, entriesOf, exchange, logPage } from "./exchange.ts";
+import { encoded, encodeWrite, entriesOf, exchange, logPage, rewriteLog } from "./exchange.ts";
 import { prepareDatabase } from "./schema.ts";
 import { type StatementName, sqlOf } from "./sql.ts";
 import { migrations } from "./statements.ts";
 import { eraseConversation, type PrunePosition, pruneLogs, pruneSeen, pruneStart, repairPage } from "./upkeep.ts";
 
 export type { SqliteLike, SqliteParameters, SqliteStatement } from "./driver.ts";
+export { type ScrubOptions, scrub } from "./scrub.ts";
 
 export interface SqliteOptions {
   /** The store's clock, milliseconds since 1970. Default: the clock's. */
@@ -154,6 +163,8 @@ export function sqlite(db: SqliteLike, options: SqliteOptions = {}): Store {
       open();
       const most = pageSize(limit, limit);
       const timers: DueTimer[] = [];
+      const mark = await read(() => sql.get<{ value: string }>("markGet", { name: "pause" }));
+      const paused = mark === undefined ? null : (JSON.parse(mark.value) as Pause);
       let after = { after_ms: Number.MIN_SAFE_INTEGER, after_id: "" };
       // More pages only to make up for what was skipped.
       for (;;) {
@@ -169,7 +180,7 @@ export function sqlite(db: SqliteLike, options: SqliteOptions = {}): Store {
           if (readable(id, record)) timers.push({ id, wakeAtMs: wake_at_ms, revision });
         }
         const last = rows.at(-1);
-        if (!last || rows.length < wanted || timers.length === most) return { timers, nowMs: now() };
+        if (!last || rows.length < wanted || timers.length === most) return { timers, paused, nowMs: now() };
         after = { after_ms: last.wake_at_ms, after_id: last.id };
       }
     },
@@ -235,6 +246,22 @@ export function sqlite(db: SqliteLike, options: SqliteOptions = {}): Store {
       open();
       checkId(id);
       return write(() => eraseConversation(sql, id));
+    },
+
+    async rewrite(id, expected, entries) {
+      open();
+      checkRewrite(id, entries);
+      const rows = entries.map(encoded);
+      return write(() => rewriteLog(sql, id, expected, rows));
+    },
+
+    async setPause(pause) {
+      open();
+      checkPause(pause);
+      const name = "pause";
+      const value = JSON.stringify(pause);
+      await write(() => (pause === null ? sql.run("markDelete", { name }) : sql.run("markPut", { name, value })));
+      return { nowMs: now() };
     },
 
     async prune({ seenBeforeMs, logBeforeMs, keepFrom, limit }) {

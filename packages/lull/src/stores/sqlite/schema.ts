@@ -22,6 +22,8 @@ export function prepareDatabase(db: SqliteLike, migrations: readonly string[], n
   db.exec(`pragma busy_timeout = ${blockMs}`);
   const mode = one<{ journal_mode: string }>(db, "pragma journal_mode = wal").journal_mode;
   db.exec("pragma synchronous = full");
+  // What is deleted or pruned is overwritten. Copies that page splits left behind stay until `scrub`.
+  db.exec("pragma secure_delete = on");
   const { encoding } = one<{ encoding: string }>(db, "pragma encoding");
   if (encoding !== "UTF-8") {
     throw new LullError("invalid-options", `lull needs a UTF-8 database; this one has ${encoding}.`);

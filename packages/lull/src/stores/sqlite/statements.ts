@@ -43,6 +43,11 @@ where conversation = :id and seq >= :from and seq < :before
 order by seq desc limit :limit;`,
   logPage: `select seq, entry from lull_log where conversation = :id and seq >= :from order by seq limit :limit;`,
   logPrune: `delete from lull_log where conversation = :id and seq < :to;`,
+  logRewrite: `update lull_log set at_ms = :at_ms, entry = :entry where conversation = :id and seq = :seq;`,
+  markDelete: `delete from lull_mark where name = :name;`,
+  markGet: `select value from lull_mark where name = :name;`,
+  markPut: `insert into lull_mark (name, value) values (:name, :value)
+on conflict (name) do update set value = excluded.value;`,
   prunePage: `select id, seq, log_begins_at_ms, record from lull_record
 where log_begins_at_ms is not null and log_begins_at_ms < :before_ms
   and (log_begins_at_ms, id) > (:after_ms, :after_id)
@@ -119,4 +124,8 @@ create table lull_seen (
   primary key (conversation, key)
 ) strict, without rowid;
 create index lull_seen_expires on lull_seen (expires_at_ms);`,
+  `create table lull_mark (
+  name text primary key not null,
+  value text not null
+) strict, without rowid;`,
 ];

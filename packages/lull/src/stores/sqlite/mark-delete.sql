@@ -1,0 +1,2 @@
+-- :name
+delete from lull_mark where name = :name;

@@ -1,0 +1,2 @@
+-- :name
+select value from lull_mark where name = :name;
