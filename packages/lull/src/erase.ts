@@ -22,8 +22,8 @@ const inputKeys = ["kind", "seq", "atMs", "id", "target", "version", "quietMs", 
 const replyKeys = ["kind", "seq", "atMs", "replyId", "fence", "from", "to", "open", "overtaken", "cause"];
 const humanKeys = ["kind", "seq", "atMs", "id", "upTo"];
 
-function only(entry: LogEntry, keys: readonly string[]): object {
-  return Object.fromEntries(Object.entries(entry).filter(([key]) => keys.includes(key)));
+function only<T extends LogEntry>(entry: T, keys: readonly string[]): T {
+  return Object.fromEntries(Object.entries(entry).filter(([key]) => keys.includes(key))) as T;
 }
 
 /**
@@ -79,11 +79,11 @@ export function erasureOf(log: readonly LogEntry[], author: string): Erasure | n
       case "message":
       case "edit": {
         if (!theirSeqs.has(entry.seq)) return [];
-        return [{ ...only(entry, inputKeys), parts: [], erased: true } as LogEntry];
+        return [{ ...only(entry, inputKeys), parts: [], erased: true }];
       }
       case "reply": {
         if (!replyIds.has(entry.replyId)) return [];
-        return [{ ...only(entry, replyKeys), parts: entry.parts.map(() => nothing), address: null } as LogEntry];
+        return [{ ...only(entry, replyKeys), parts: entry.parts.map(() => nothing), address: null }];
       }
       case "part":
         return replyIds.has(entry.replyId) ? [{ ...entry, part: nothing }] : [];
@@ -91,7 +91,7 @@ export function erasureOf(log: readonly LogEntry[], author: string): Erasure | n
         return inSpan(entry.seq) ? [{ ...entry, value: null }] : [];
       case "human": {
         if (entry.author !== author && !inSpan(entry.seq)) return [];
-        return [{ ...only(entry, humanKeys), parts: [] } as LogEntry];
+        return [{ ...only(entry, humanKeys), parts: [] }];
       }
       default:
         return [];

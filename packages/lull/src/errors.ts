@@ -26,10 +26,10 @@ export const lullErrorCodes = [
   "effects-full",
   // Limits
   "full",
-  // Stores
-  "store-unavailable",
   // A store that lacks an optional word of the port
   "unsupported",
+  // Stores
+  "store-unavailable",
   "store-busy",
   "store-closed",
   "store-damaged",

@@ -8,9 +8,9 @@ import { createHash } from "node:crypto";
 import type { Operation, Performed } from "./cell.ts";
 import { systemClock } from "./clock.ts";
 import { type Engine, engine } from "./engine.ts";
+import { erasureOf } from "./erase.ts";
 import { LullError } from "./errors.ts";
 import { eventOf, type LullEvent } from "./events.ts";
-import { erasureOf } from "./erase.ts";
 import { explain } from "./explain.ts";
 import {
   type Changed,
@@ -161,12 +161,10 @@ export class Lull {
   unpause(): void {
     this.#engine.pause(false);
   }
+  /** This process, or the whole store as far as this process has seen, is paused. */
   get paused(): boolean {
     return this.#engine.paused;
-  /** This process, or the whole store as far as this process has seen, is paused. */
   }
-  /** Conversations this process works on now. */
-  get working(): number {
 
   /**
    * Pauses every process on this store, those that start later included: nothing is claimed any more, neither turns nor
@@ -244,6 +242,8 @@ export class Lull {
     return dropped;
   }
 
+  /** Conversations this process works on now. */
+  get working(): number {
     return this.#engine.working();
   }
 
@@ -484,26 +484,6 @@ export class Lull {
     return existed;
   }
 
-  // --- looking
-
-  async get(conversation: ConversationId): Promise<ConversationView | null> {
-    const id = this.#conversation(conversation);
-    const { record } = await this.store.load(id);
-    return record === null ? null : viewOf(record, this.#engine.limitsOf(id));
-  }
-
-  async log(conversation: ConversationId, page: LogPage = {}): Promise<LogEntry[]> {
-    return (await this.store.log(this.#conversation(conversation), page)).entries;
-  }
-
-  async list(
-    page: ListPage = {},
-    filter: ListFilter = {},
-  ): Promise<{ conversations: ConversationView[]; next: ConversationId | null }> {
-    const { conversations, next } = await this.store.list(page, filter);
-    return { conversations: conversations.map((record) => viewOf(record, this.#engine.limitsOf(record.id))), next };
-  }
-
   /**
    * Removes what one author wrote, everywhere: conversations in which nobody else wrote are erased whole; in others the
    * author's messages and edits lose their content, and so do the replies and effects that answered them. What is
@@ -566,6 +546,26 @@ export class Lull {
       }
     }
     return "busy";
+  }
+
+  // --- looking
+
+  async get(conversation: ConversationId): Promise<ConversationView | null> {
+    const id = this.#conversation(conversation);
+    const { record } = await this.store.load(id);
+    return record === null ? null : viewOf(record, this.#engine.limitsOf(id));
+  }
+
+  async log(conversation: ConversationId, page: LogPage = {}): Promise<LogEntry[]> {
+    return (await this.store.log(this.#conversation(conversation), page)).entries;
+  }
+
+  async list(
+    page: ListPage = {},
+    filter: ListFilter = {},
+  ): Promise<{ conversations: ConversationView[]; next: ConversationId | null }> {
+    const { conversations, next } = await this.store.list(page, filter);
+    return { conversations: conversations.map((record) => viewOf(record, this.#engine.limitsOf(record.id))), next };
   }
 
   async stats(): Promise<Stats & { working: number }> {
