@@ -16,6 +16,7 @@ export default defineConfig({
             { find: /^lull$/, replacement: here("packages/lull/src/index.ts") },
             { find: /^lull\/testing$/, replacement: here("packages/lull/src/testing/index.ts") },
             { find: /^lull\/postgres$/, replacement: here("packages/lull/src/stores/postgres/index.ts") },
+            { find: /^lull\/redis$/, replacement: here("packages/lull/src/stores/redis/index.ts") },
             { find: /^lull\/sqlite$/, replacement: here("packages/lull/src/stores/sqlite/index.ts") },
           ],
         },

@@ -7,13 +7,17 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { postgresMissing } from "./servers/postgres.mjs";
+import { redisMissing } from "./servers/redis.mjs";
 
 /**
  * Suites that need something a machine may lack. `files` is a glob; `missing()` returns the reason, or null if all
  * is there.
  * @type {{ name: string, files: string, missing: () => string | null }[]}
  */
-const conditional = [{ name: "postgres", files: "**/postgres*.process.test.ts", missing: postgresMissing }];
+const conditional = [
+  { name: "postgres", files: "**/postgres*.process.test.ts", missing: postgresMissing },
+  { name: "redis", files: "**/redis*.process.test.ts", missing: redisMissing },
+];
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const args = process.argv.slice(2);

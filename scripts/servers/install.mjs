@@ -4,8 +4,12 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { postgresMissing } from "./postgres.mjs";
+import { redisMissing } from "./redis.mjs";
 
-const wanted = [{ packages: ["postgresql", "pgbouncer"], missing: postgresMissing }];
+const wanted = [
+  { packages: ["postgresql", "pgbouncer"], missing: postgresMissing },
+  { packages: ["redis-server"], missing: redisMissing },
+];
 
 const lacking = wanted.filter(({ missing }) => missing() !== null);
 const packages = lacking.flatMap((server) => server.packages);

@@ -1,0 +1,158 @@
+/**
+ * Redis through the clients of node-redis.
+ *
+ * @module
+ */
+import type { Connection, Driver, NodeRedis, NodeRedisCluster, NodeRedisSentinel } from "./driver.ts";
+import { hostAndPort } from "./driver.ts";
+
+const ignore = () => {};
+
+/** A client that breaks tells so by an event; unheard, that would end the process. */
+function heard<Client extends { on(event: string, listener: () => void): unknown }>(client: Client): Client {
+  client.on("error", ignore);
+  return client;
+}
+
+/** One TCP connection: no reconnecting, no waiting for one. */
+async function connectOnce(client: NodeRedis, change: Record<string, unknown> = {}): Promise<Connection> {
+  const { socket } = (client.options ?? {}) as { socket?: object };
+  const own = heard(
+    client.duplicate({
+      disableOfflineQueue: true,
+      socket: { ...socket, ...change, reconnectStrategy: false },
+    }) as NodeRedis,
+  );
+  await own.connect();
+  return {
+    batch: (commands) => Promise.all(commands.map((command) => own.sendCommand([...command]))),
+    end() {
+      if (own.isOpen) own.destroy();
+    },
+  };
+}
+
+export function nodeRedisDriver(client: NodeRedis): Driver {
+  heard(client);
+  let connecting: Promise<unknown> | null = null;
+  return {
+    cluster: false,
+    async connect() {
+      if (client.isOpen) return;
+      connecting ??= client.connect().finally(() => {
+        connecting = null;
+      });
+      await connecting;
+    },
+    call: (_key, command) => client.sendCommand([...command]),
+    everywhere: async (command) => [await client.sendCommand([...command])],
+    addresses: () => [],
+    dedicated: () => connectOnce(client),
+    reconnect() {
+      // The server hangs up, and the client connects again, as it does after any broken connection.
+      client.sendCommand(["QUIT"]).catch(ignore);
+    },
+    async listen(channels, onMessage) {
+      const own = heard(client.duplicate());
+      await own.connect();
+      await own.subscribe(channels, onMessage);
+      return async () => own.destroy();
+    },
+    async end() {
+      if (client.isOpen) await client.close();
+    },
+    leave: () => client.off("error", ignore),
+  };
+}
+
+export function nodeRedisClusterDriver(client: NodeRedisCluster): Driver {
+  heard(client);
+  const nodes = () => client.masters;
+  const clientOf = (node: unknown): Promise<NodeRedis> => Promise.resolve(client.nodeClient(node));
+  let connecting: Promise<unknown> | null = null;
+  return {
+    cluster: true,
+    async connect() {
+      if (client.isOpen) return;
+      connecting ??= client.connect().finally(() => {
+        connecting = null;
+      });
+      await connecting;
+    },
+    call: (key, command) => client.sendCommand(key, false, [...command]),
+    everywhere: (command) => Promise.all(nodes().map(async (node) => (await clientOf(node)).sendCommand([...command]))),
+    addresses: () => nodes().map((node) => (node as { address: string }).address),
+    async dedicated(address) {
+      const known = client.nodeByAddress.get(address) as { master?: unknown } | undefined;
+      if (known !== undefined) return connectOnce(await clientOf(known.master ?? known));
+      // A node that the client has not heard of yet: reached the way the others are.
+      const [any] = nodes();
+      return connectOnce(await clientOf(any), hostAndPort(address));
+    },
+    async listen(channels, onMessage) {
+      const own = heard(client.duplicate());
+      await own.connect();
+      await Promise.all(channels.map((channel) => own.sSubscribe(channel, onMessage)));
+      return async () => own.destroy();
+    },
+    async end() {
+      if (client.isOpen) await client.close();
+    },
+    leave: () => client.off("error", ignore),
+  };
+}
+
+export function nodeRedisSentinelDriver(client: NodeRedisSentinel): Driver {
+  heard(client);
+  let connecting: Promise<unknown> | null = null;
+  /** Its clients are leased one by one, and follow the primary. */
+  let pool: Promise<NodeRedisSentinel> | null = null;
+  async function pooled(most: number): Promise<NodeRedisSentinel> {
+    const own = heard(client.duplicate({ masterPoolSize: most }) as NodeRedisSentinel);
+    await own.connect();
+    return own;
+  }
+  return {
+    cluster: false,
+    async connect() {
+      if (client.isOpen) return;
+      connecting ??= client.connect().finally(() => {
+        connecting = null;
+      });
+      await connecting;
+    },
+    call: (_key, command) => client.sendCommand(false, [...command]),
+    everywhere: async (command) => [await client.sendCommand(false, [...command])],
+    addresses: () => [],
+    async dedicated(_address, most) {
+      pool ??= pooled(most).catch((error: unknown) => {
+        pool = null;
+        throw error;
+      });
+      const own = await pool;
+      return {
+        batch: (commands) =>
+          own.use((lease) => {
+            const chain = lease.multi();
+            for (const command of commands) chain.addCommand(false, [...command]);
+            return chain.execAsPipeline();
+          }),
+        end: ignore,
+      };
+    },
+    async listen(channels, onMessage) {
+      const own = heard(client.duplicate());
+      await own.connect();
+      await own.subscribe(channels, onMessage);
+      return async () => own.destroy();
+    },
+    async end() {
+      if (client.isOpen) await client.close();
+    },
+    leave() {
+      client.off("error", ignore);
+      pool?.then((own) => own.close()).catch(ignore);
+      pool = null;
+    },
+  };
+}
