@@ -64,6 +64,26 @@ const answers = {
   Conversations: z.object({ conversations: z.array(z.unknown()), next: z.string().nullable() }),
   Log: z.object({ entries: z.array(z.looseObject({ kind: z.string(), seq: z.int(), at: z.iso.datetime() })) }),
   Explanation: z.object({ sentences: z.array(z.string()) }),
+  Pause: z.object({
+    paused: z
+      .looseObject({ sinceAt: z.iso.datetime(), by: z.string().optional(), reason: z.string().optional() })
+      .nullable(),
+    working: z.int().meta({ description: "Conversations this process works on now" }),
+  }),
+  Unpaused: z.object({
+    was: z.looseObject({ sinceAt: z.iso.datetime() }).nullable(),
+    dropped: z.array(z.string()).meta({ description: "Conversations whose waiting was dropped" }),
+  }),
+  Erased: z.object({
+    erased: z.boolean(),
+    left: z.string().nullable().meta({ description: "What is left to do about traces; null: nothing" }),
+  }),
+  AuthorErased: z.object({
+    erased: z.int().meta({ description: "Conversations erased whole" }),
+    rewritten: z.int().meta({ description: "Shared conversations that lost the author's content" }),
+    busy: z.array(z.string()).meta({ description: "Conversations to repeat the call for" }),
+    left: z.string().nullable(),
+  }),
   Sent: z.object({ status: z.enum(["queued", "duplicate", "dropped"]), replyId: z.string() }),
   Revived: z.object({ revived: z.int() }),
   Problem: z.looseObject({
@@ -151,7 +171,8 @@ export const operations: readonly Operation[] = [
     path: one,
     summary: "Erase everything of a conversation",
     role: "operate",
-    responses: { 204: { description: "Erased" } },
+    query: { scrub: flag("Also leave no trace in the store's files; may take as long as copying them") },
+    responses: { 204: { description: "Erased" }, 200: { description: "scrub: erased", schema: "Erased" } },
   },
   {
     method: "get",
@@ -263,6 +284,40 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/v1/pause",
+    summary: "Is the whole store paused?",
+    role: "read",
+    responses: { 200: { description: "The pause, or null", schema: "Pause" } },
+  },
+  {
+    method: "post",
+    path: "/v1/pause",
+    summary: "Every process on the store takes no new turn and delivers nothing anew; receiving goes on",
+    role: "operate",
+    body: { schema: "pause", required: false },
+    responses: { 200: { description: "The pause that stands", schema: "Pause" } },
+  },
+  {
+    method: "post",
+    path: "/v1/unpause",
+    summary: "Lift the pause of the whole store",
+    role: "operate",
+    body: { schema: "unpause", required: false },
+    responses: { 200: { description: "Lifted", schema: "Unpaused" } },
+  },
+  {
+    method: "delete",
+    path: "/v1/authors/{author}",
+    summary: "Erase what one author wrote, in all conversations",
+    role: "operate",
+    query: {
+      prefix: text("Only in conversations whose ids begin so"),
+      scrub: flag("Also leave no trace in the store's files; may take as long as copying them"),
+    },
+    responses: { 200: { description: "Done, but for those that are busy", schema: "AuthorErased" } },
+  },
+  {
+    method: "get",
     path: "/v1/events",
     summary: "Events of all conversations, live only",
     role: "read",
@@ -310,6 +365,8 @@ const componentNames: Record<keyof Schemas, string> = {
   humanReply: "HumanReply",
   resume: "Resume",
   operator: "OperatorCall",
+  pause: "PauseCall",
+  unpause: "UnpauseCall",
 };
 
 function schemaOf(schema: z.ZodType): Json {
@@ -331,7 +388,7 @@ function operationOf(operation: Operation): Json {
     ([name, described]: [string, Json]) => ({ name, in: place, required: place === "path", ...described });
   const ids = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match): [string, Json] => [
     match[1] as string,
-    text(match[1] === "id" ? "The conversation's id, percent-encoded" : "The message's id, percent-encoded"),
+    text(`The ${match[1] === "id" ? "conversation" : match[1]}'s id, percent-encoded`),
   ]);
   const parameters = [
     ...ids.map(parameter("path")),

@@ -31,6 +31,7 @@ export type ProblemCode =
   | "method-not-allowed"
   | "unsupported-media-type"
   | "too-many-streams"
+  | "too-many-requests"
   | "internal";
 
 const titles: Record<number, string> = {

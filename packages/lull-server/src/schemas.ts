@@ -177,6 +177,14 @@ export function createSchemas(config: Config) {
       .superRefine(oneContent),
     resume: z.strictObject({ ...call, backlog: z.enum(["answer", "context"]).optional() }),
     operator: z.strictObject(call),
+    pause: z.strictObject({ by: call.by, reason: label.optional().meta({ description: "Why, for whoever looks" }) }),
+    unpause: z.strictObject({
+      by: call.by,
+      waiting: z
+        .enum(["answer", "drop"])
+        .optional()
+        .meta({ description: "drop: what had waited when the pause began is not answered; after a restored backup" }),
+    }),
   };
 }
 

@@ -3,17 +3,14 @@
  *
  * @module
  */
-import http from "node:http";
-import type { AddressInfo } from "node:net";
-import { getRequestListener, RequestError } from "@hono/node-server";
 import { Lull, type LullOptions } from "lull";
 import { createApp } from "./app/index.ts";
-import { checkExposure, isLoopback, parseKeys } from "./auth.ts";
+import { checkExposure, parseKeys } from "./auth.ts";
 import { ConfigError } from "./config.ts";
 import { createChannel } from "./deliver/index.ts";
+import { type Listener, openListener, type Place } from "./listener.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
-import { Problem, problemBody, problemOf, problemResponse } from "./problem.ts";
 import { createRespond } from "./respond/index.ts";
 import { createSchemas } from "./schemas.ts";
 import type { Config } from "./settings.ts";
@@ -22,11 +19,16 @@ import { openStore, storeProblem } from "./store.ts";
 export interface Server {
   /** For example `http://127.0.0.1:8080`; the port is the real one. */
   url: string;
+  /** The same for operators, if there is a second port. */
+  adminUrl: string | null;
   /** The store and its durability, for people. */
   store: string;
   lull: Lull;
   log: Logger;
-  /** Takes no more requests, lets running answers finish within `stopTimeoutMs`, hands leases back, closes the store. */
+  /**
+   * Takes no more requests, lets running answers finish, hands leases back, closes the store: all of it within
+   * `stopTimeoutMs` as far as the store answers.
+   */
   stop(): Promise<void>;
 }
 
@@ -82,9 +84,10 @@ function historyOf({ historyKeepMs, historyDays }: Config): { keepMs: number } |
 export async function createServer(config: Config, log: Logger = createLogger(config.logLevel)): Promise<Server> {
   const keys = parseKeys(config.apiKeys);
   checkExposure(config.host, keys);
+  if (config.adminPort !== undefined) checkExposure(config.adminHost, keys);
   const respond = createRespond(config);
   const deliver = createChannel(config, log);
-  const { store, title } = await openStore(config, log);
+  const { store, title, scrub } = await openStore(config, log);
   let lull: Lull;
   try {
     lull = new Lull({
@@ -103,52 +106,46 @@ export async function createServer(config: Config, log: Logger = createLogger(co
 
   const closing = new AbortController();
   const metrics = createMetrics(lull);
-  const app = createApp({ lull, config, keys, metrics, log, schemas: createSchemas(config), closing: closing.signal });
-  const listener = http.createServer(
-    getRequestListener(app.fetch, {
-      overrideGlobalObjects: false,
-      // Only what never reaches the application: a host or a target that is no address.
-      errorHandler: (error) =>
-        problemResponse(
-          error instanceof RequestError
-            ? new Problem(400, "invalid-argument", "The request line or its host is malformed.", { field: "path" })
-            : problemOf(error),
-        ),
-    }),
-  );
-  listener.on("clientError", answerClientError);
+  const deps = { lull, config, keys, metrics, log, schemas: createSchemas(config), scrub, closing: closing.signal };
+  const listeners: Listener[] = [];
+  const close = () => Promise.all(listeners.map((listener) => listener.close()));
+  const cut = () => {
+    for (const listener of listeners) listener.cut();
+  };
 
   try {
+    // Before anything is claimed.
+    if (config.startPaused === "on") await lull.pauseAll({ by: "startPaused" });
     await lull.start();
-    await listen(listener, config);
+    const { host, port, adminHost, adminPort } = config;
+    const open = async (place: Place, adminElsewhere: boolean) =>
+      listeners.push(await openListener(createApp({ ...deps, adminElsewhere }), place, config));
+    await open({ setting: "port", host, port }, adminPort !== undefined);
+    if (adminPort !== undefined) await open({ setting: "adminPort", host: adminHost, port: adminPort }, false);
   } catch (error) {
     metrics.stop();
+    cut();
+    await close();
     await lull.stop({ timeoutMs: 0 });
     await store.close();
     throw error;
   }
-  const { port } = listener.address() as AddressInfo;
-  const shown =
-    isLoopback(config.host) || (config.host !== "0.0.0.0" && config.host !== "::") ? config.host : "localhost";
 
   let stopping: Promise<void> | null = null;
   const stop = async () => {
-    const closed = new Promise<void>((resolve) => {
-      listener.close(() => resolve());
-    });
     closing.abort();
-    // Kept connections become idle one by one, as their last answer ends.
-    const idle = setInterval(() => listener.closeIdleConnections(), 50);
-    await lull.stop({ timeoutMs: config.stopTimeoutMs });
-    const slow = setTimeout(() => listener.closeAllConnections(), 2_000);
+    const { drainMs, settleMs, closeMs } = stopTimes(config.stopTimeoutMs);
+    const closed = close();
+    await lull.stop({ timeoutMs: drainMs, settleMs });
+    const slow = setTimeout(cut, closeMs);
     await closed;
     clearTimeout(slow);
-    clearInterval(idle);
     metrics.stop();
     await store.close();
   };
   return {
-    url: `http://${shown.includes(":") && !shown.startsWith("[") ? `[${shown}]` : shown}:${port}`,
+    url: (listeners[0] as Listener).url,
+    adminUrl: listeners[1]?.url ?? null,
     store: `${title}, durability "${store.durability.class}": ${store.durability.note}`,
     lull,
     log,
@@ -156,36 +153,10 @@ export async function createServer(config: Config, log: Logger = createLogger(co
   };
 }
 
-function listen(listener: http.Server, config: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const fail = (error: NodeJS.ErrnoException) => {
-      const why =
-        error.code === "EADDRINUSE"
-          ? `Port ${config.port} is in use already. Stop the other program, or choose another port: --port 0 takes a free one.`
-          : error.code === "EACCES"
-            ? `Port ${config.port} needs more rights than this process has; ports from 1024 on do not.`
-            : `Cannot listen on ${config.host}:${config.port}: ${error.message}.`;
-      reject(new ConfigError([why]));
-    };
-    listener.once("error", fail);
-    listener.listen(config.port, config.host.replace(/^\[(.*)\]$/, "$1"), () => {
-      listener.off("error", fail);
-      resolve();
-    });
-  });
-}
-
-/** Bytes that are no HTTP: still a problem, by hand, because there is no request to answer. */
-function answerClientError(error: NodeJS.ErrnoException, socket: import("node:stream").Duplex): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const status = error.code === "HPE_HEADER_OVERFLOW" ? 431 : 400;
-  const body = JSON.stringify(
-    problemBody(new Problem(status, "invalid-argument", "The request is not valid HTTP.", { field: "request" })),
-  );
-  socket.end(
-    `HTTP/1.1 ${status} ${status === 431 ? "Request Header Fields Too Large" : "Bad Request"}\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-  );
+/** How the time to stop is spent: answers finish, receipts come in, connections close. Pure. */
+export function stopTimes(stopTimeoutMs: number): { drainMs: number; settleMs: number; closeMs: number } {
+  const closeMs = Math.min(1_000, Math.floor(stopTimeoutMs / 10));
+  // Most answers that can be finished are finished soon; a part on its way is worth some of the time in any case.
+  const settleMs = Math.min(5_000, Math.floor(stopTimeoutMs / 4));
+  return { drainMs: stopTimeoutMs - settleMs - closeMs, settleMs, closeMs };
 }

@@ -4,13 +4,14 @@
  * @module
  */
 import { mkdir } from "node:fs/promises";
-import { isBuiltin } from "node:module";
-import { dirname, resolve } from "node:path";
+import { dirname, extname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
 import { LullError, memory, type Store } from "lull";
 import { type Migrated, migrate, postgres } from "lull/postgres";
-import { type SqliteLike, sqlite } from "lull/sqlite";
+import { sqlite } from "lull/sqlite";
 import { ConfigError } from "./config.ts";
+import { sqliteDriver } from "./driver.ts";
 import type { Logger } from "./log.ts";
 import type { Config } from "./settings.ts";
 
@@ -39,42 +40,52 @@ export function placeOf(text: string): Place {
   ]);
 }
 
-export interface Driver {
-  name: string;
-  open(path: string): SqliteLike;
-}
-
-/** node:sqlite where Node has it (22.13; before that behind a flag), else the prebuilt package with the same interface. */
-export async function sqliteDriver(): Promise<Driver> {
-  if (isBuiltin("node:sqlite")) {
-    try {
-      const { DatabaseSync } = await quietly(() => import("node:sqlite" as string));
-      return { name: "node:sqlite", open: (path) => new DatabaseSync(path) as SqliteLike };
-    } catch {
-      // Known to this Node, but switched off.
-    }
-  }
-  const { DatabaseSync } = await import("@photostructure/sqlite");
-  return { name: "@photostructure/sqlite", open: (path) => new DatabaseSync(path) as unknown as SqliteLike };
-}
-
-/** Without Node's note that its SQLite is experimental: it is the same library, and not the reader's concern. */
-async function quietly<T>(load: () => Promise<T>): Promise<T> {
-  const emit = process.emitWarning;
-  process.emitWarning = ((warning: string | Error, ...rest: unknown[]) => {
-    if (!String(warning).includes("SQLite")) (emit as (...all: unknown[]) => void).call(process, warning, ...rest);
-  }) as typeof process.emitWarning;
-  try {
-    return await load();
-  } finally {
-    process.emitWarning = emit;
-  }
-}
-
 export interface Opened {
   store: Store;
   /** For people: what it is and where. */
   title: string;
+  /**
+   * Leaves no trace of what was erased in the store's own files. Calls at the same time share the work. Resolves to what
+   * is left for others to do, or null.
+   */
+  scrub: () => Promise<string | null>;
+}
+
+/** What lull cannot do for a server that belongs to somebody else. */
+const leftInPostgres =
+  "Postgres keeps dead rows until VACUUM FULL lull_log, lull_record rewrites the tables; its WAL archive and your backups follow their own retention.";
+
+/** In a thread of its own: SQLite would block everything else for as long as it takes to copy the file. */
+function scrubber(path: string): () => Promise<string | null> {
+  let running: Promise<string | null> | null = null;
+  let next: Promise<string | null> | null = null;
+  const run = () =>
+    new Promise<string | null>((done, fail) => {
+      const worker = new Worker(new URL(`./scrubber${extname(import.meta.url)}`, import.meta.url), {
+        workerData: { path },
+      });
+      worker.once("error", fail);
+      worker.once("exit", (code) => (code === 0 ? done(null) : fail(new Error(`the scrubber ended with ${code}`))));
+    });
+  return () => {
+    if (running === null) {
+      running = run().finally(() => {
+        running = null;
+      });
+      return running;
+    }
+    // What was erased after the running one began needs another.
+    next ??= running
+      .catch(() => null)
+      .then(() => {
+        next = null;
+        running = run().finally(() => {
+          running = null;
+        });
+        return running;
+      });
+    return next;
+  };
 }
 
 /** A place as people may see it: without user and password. */
@@ -108,7 +119,7 @@ export async function openStore(config: StoreConfig, log: Logger): Promise<Opene
   const title = placeTitle(place, config);
   const onDamage = (error: LullError) =>
     log.error({ code: error.code, ...error.details }, "a conversation cannot be read and is skipped");
-  if (place.kind === "memory") return { store: memory(), title };
+  if (place.kind === "memory") return { store: memory(), title, scrub: async () => null };
   if (place.kind === "postgres") {
     const pool = await postgresPool(place.url, config, log);
     try {
@@ -119,7 +130,7 @@ export async function openStore(config: StoreConfig, log: Logger): Promise<Opene
         closeClient: true,
         onDamage,
       });
-      return { store, title };
+      return { store, title, scrub: async () => leftInPostgres };
     } catch (error) {
       await pool.end();
       throw new ConfigError([(error as Error).message]);
@@ -131,7 +142,7 @@ export async function openStore(config: StoreConfig, log: Logger): Promise<Opene
     await mkdir(dirname(place.path), { recursive: true, mode: 0o700 });
     const db = driver.open(place.path);
     const store = sqlite(db, { closeDatabase: true, onDamage });
-    return { store, title: `${title} (${driver.name})` };
+    return { store, title: `${title} (${driver.name})`, scrub: scrubber(place.path) };
   } catch (error) {
     throw new ConfigError([`The store ${title} cannot be opened: ${(error as Error).message}.`]);
   }

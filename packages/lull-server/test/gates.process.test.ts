@@ -4,7 +4,7 @@
  */
 import { Webhook } from "standardwebhooks";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { sqliteDriver } from "../src/store.ts";
+import { sqliteDriver } from "../src/driver.ts";
 import { newSecret } from "../src/webhook.ts";
 import {
   type Entry,

@@ -25,7 +25,7 @@ export interface Engine {
   emit(event: LullEvent): void;
   on(listener: (event: LullEvent) => void): () => void;
   start(): void;
-  stop(timeoutMs: number): Promise<void>;
+  stop(timeoutMs: number, settleMs: number): Promise<void>;
   /** Of this process alone. */
   pause(on: boolean): void;
   /** This process or the whole store is paused. */
@@ -208,7 +208,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       scanning = new AbortController();
       void scan(scanning.signal);
     },
-    async stop(timeoutMs) {
+    async stop(timeoutMs, settleMs) {
       stopping = true;
       scanning?.abort();
       waiting.clear();
@@ -217,7 +217,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       await idleWithin(timeoutMs);
       for (const run of [...runs.values()]) work.dispatch(run, { type: "stop" });
       // A part on its way is waited for: its receipt is worth more than a quick exit.
-      await idleWithin(Math.max(1_000, timeoutMs));
+      await idleWithin(settleMs);
       active = stopping = false;
       local.clear();
       writes.giveUp();

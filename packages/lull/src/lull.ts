@@ -121,19 +121,21 @@ export class Lull {
 
   /**
    * Stops gracefully: nothing new is claimed, what runs may finish within `timeoutMs` (default 10,000), the rest is
-   * handed back so that another process goes on at once. The store stays open.
+   * handed back so that another process goes on at once; for receipts of parts on their way it waits up to `settleMs`
+   * more (default the same, at least 1,000). The store stays open.
    */
-  async stop(options: { timeoutMs?: number } = {}): Promise<void> {
+  async stop(options: { timeoutMs?: number; settleMs?: number } = {}): Promise<void> {
     if (this.#starting === null) return;
     // Also when `stop` is called while `start` waits for the store; one that failed has said so to its caller.
     await this.#starting.catch(() => {});
-    this.#stopping ??= this.#stop(options.timeoutMs ?? 10_000);
+    const { timeoutMs = 10_000 } = options;
+    this.#stopping ??= this.#stop(timeoutMs, options.settleMs ?? Math.max(1_000, timeoutMs));
     return this.#stopping;
   }
 
-  async #stop(timeoutMs: number): Promise<void> {
+  async #stop(timeoutMs: number, settleMs: number): Promise<void> {
     this.#upkeep?.abort();
-    if (this.#starting !== null) await this.#engine.stop(timeoutMs);
+    if (this.#starting !== null) await this.#engine.stop(timeoutMs, settleMs);
     this.#starting = this.#stopping = null;
   }
 

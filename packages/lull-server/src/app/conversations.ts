@@ -7,7 +7,7 @@ import { type Context, Hono } from "hono";
 import { Problem } from "../problem.ts";
 import { checkId } from "../schemas.ts";
 import { readBody, readOptionalBody } from "./body.ts";
-import type { Deps, Env } from "./deps.ts";
+import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
 import { defined } from "./messages.ts";
 import { Query } from "./query.ts";
@@ -21,7 +21,7 @@ export function unknownConversation(): Problem {
   return new Problem(404, "not-found", "There is no such conversation.", { field: "conversation" });
 }
 
-export function conversationRoutes(deps: Deps): Hono<Env> {
+export function conversationRoutes(deps: Limited): Hono<Env> {
   const { lull, schemas } = deps;
   const most = deps.config.maxBodyBytes;
   const app = new Hono<Env>();
@@ -108,8 +108,11 @@ export function conversationRoutes(deps: Deps): Hono<Env> {
   });
 
   app.delete("/v1/conversations/:id", operate, async (c) => {
-    new Query(c, []);
-    if (!(await lull.erase(idOf(c)))) throw unknownConversation();
+    const scrub = new Query(c, ["scrub"]).flag("scrub") ?? false;
+    const existed = await lull.erase(idOf(c));
+    // Also where there was nothing: traces of an earlier erasure may be what the caller is after.
+    if (scrub) return c.json({ erased: existed, left: await deps.scrub() });
+    if (!existed) throw unknownConversation();
     return c.body(null, 204);
   });
 

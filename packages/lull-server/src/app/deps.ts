@@ -9,6 +9,7 @@ import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Schemas } from "../schemas.ts";
 import type { Config } from "../settings.ts";
+import type { Limits } from "./limits.ts";
 
 export interface Deps {
   lull: Lull;
@@ -17,9 +18,16 @@ export interface Deps {
   keys: readonly Key[];
   metrics: Metrics;
   log: Logger;
+  /** Leaves no trace of what was erased in the store's files; resolves to what is left for others to do, or null. */
+  scrub: () => Promise<string | null>;
+  /** Whatever needs the role operate, and metrics, are served on another port. */
+  adminElsewhere: boolean;
   /** Aborts when the server shuts down: streams end, waits are over. */
   closing: AbortSignal;
 }
+
+/** The same with the limits that one application keeps. */
+export type Limited = Deps & { limits: Limits };
 
 /** What a request carries from the first middleware to its route. */
 export interface Env {
@@ -28,5 +36,6 @@ export interface Env {
     segments: string[];
     /** Name of the key that was used; null without keys. */
     caller: string | null;
+    requestId: string;
   };
 }

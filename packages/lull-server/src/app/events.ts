@@ -7,7 +7,7 @@ import { Hono } from "hono";
 import type { LullEvent } from "lull";
 import { invalid, Problem, problemOf } from "../problem.ts";
 import { idOf } from "./conversations.ts";
-import type { Deps, Env } from "./deps.ts";
+import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
 import { Query } from "./query.ts";
 import { bounded, eventStream, type Frame } from "./stream.ts";
@@ -30,7 +30,7 @@ async function* live(events: AsyncIterable<LullEvent>): AsyncGenerator<Frame> {
   for await (const event of events) yield { event: event.type, data: eventView(event) };
 }
 
-export function eventRoutes(deps: Deps): Hono<Env> {
+export function eventRoutes(deps: Limited): Hono<Env> {
   const { lull, config } = deps;
   const app = new Hono<Env>();
   const read = may(deps, "read");

@@ -8,8 +8,10 @@ import type { HttpBindings } from "@hono/node-server";
 import type { Context, MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { authorize, checkBrowser, type Role } from "../auth.ts";
-import { invalid, type Problem, problemOf, problemResponse } from "../problem.ts";
-import type { Deps, Env } from "./deps.ts";
+import { invalid, Problem, problemOf, problemResponse } from "../problem.ts";
+import type { Deps, Env, Limited } from "./deps.ts";
+import { addressOf, whenAnswered } from "./limits.ts";
+import { requestIdOf } from "./request-id.ts";
 
 /** The path as it was sent. Over a socket it is read raw, because URL parsers resolve `..` and `%2e%2e` away. */
 function rawPath(c: Context): string {
@@ -38,6 +40,9 @@ const routeLabels = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE"]);
 export function guard(deps: Deps): MiddlewareHandler<Env> {
   return async (c, next) => {
     const began = performance.now();
+    const requestId = requestIdOf(c.req.header("x-request-id"));
+    c.set("requestId", requestId);
+    c.header("x-request-id", requestId);
     if (deps.keys.length === 0) checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, c.req.header("origin"));
     c.set("segments", decodePath(c));
     c.set("caller", null);
@@ -50,23 +55,38 @@ export function guard(deps: Deps): MiddlewareHandler<Env> {
     const isLong =
       c.res.headers.get("content-type")?.startsWith("text/event-stream") || c.req.query("wait") !== undefined;
     if (!isLong) deps.metrics.request(method, route, c.res.status, ms / 1_000);
-    deps.log.debug({ method, route, status: c.res.status, ms: Math.round(ms), key: c.get("caller") }, "request");
+    deps.log.debug(
+      { requestId, method, route, status: c.res.status, ms: Math.round(ms), key: c.get("caller") },
+      "request",
+    );
   };
 }
 
-/** Lets a request through that has a key with `role`; without keys everyone on this machine may. */
-export function may(deps: Deps, role: Role): MiddlewareHandler<Env> {
+/**
+ * Lets a request through that has a key with `role` and keeps within its limits; without keys everyone on this machine
+ * may. `admin`: only on the port for operators, if there is one.
+ */
+export function may(deps: Limited, role: Role, { admin = role === "operate" } = {}): MiddlewareHandler<Env> {
   return async (c, next) => {
+    if (admin && deps.adminElsewhere)
+      throw new Problem(404, "not-found", "This is served on the admin port only (adminPort).", { field: "path" });
     if (deps.keys.length > 0) c.set("caller", authorize(deps.keys, c.req.header("authorization"), role).name);
-    await next();
+    const leave = await deps.limits.enter(c.get("caller") ?? addressOf(c));
+    try {
+      await next();
+    } finally {
+      whenAnswered(c, leave);
+    }
   };
 }
 
 /** The answer to anything thrown. Only what is our fault is logged, with its stack. */
-export function answerError(deps: Deps, error: unknown): Response {
-  const problem: Problem = problemOf(error);
-  if (problem.status >= 500) deps.log.error({ code: problem.code, err: shown(error) }, "request failed");
-  return problemResponse(problem);
+export function answerError(deps: Deps, error: unknown, requestId: string): Response {
+  const problem = problemOf(error);
+  if (problem.status >= 500) deps.log.error({ requestId, code: problem.code, err: shown(error) }, "request failed");
+  const response = problemResponse(problem);
+  response.headers.set("x-request-id", requestId);
+  return response;
 }
 
 /** Name, code and stack; messages of foreign errors may quote what they were given. */

@@ -8,13 +8,13 @@ import { LullError } from "lull";
 import { openApi } from "../openapi.ts";
 import { page, pagePolicy } from "../page.ts";
 import { Problem } from "../problem.ts";
-import type { Deps, Env } from "./deps.ts";
+import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
 
 /** A store that has not answered by then counts as away. */
 const readyMs = 2_000;
 
-export function houseRoutes(deps: Deps): Hono<Env> {
+export function houseRoutes(deps: Limited): Hono<Env> {
   const app = new Hono<Env>();
   let description: object | null = null;
 
@@ -48,7 +48,7 @@ export function houseRoutes(deps: Deps): Hono<Env> {
     return c.json({ status: "ready" });
   });
 
-  app.get("/metrics", may(deps, "read"), async (c) => {
+  app.get("/metrics", may(deps, "read", { admin: true }), async (c) => {
     const text = await deps.metrics.text();
     return c.body(text, 200, { "content-type": deps.metrics.contentType });
   });

@@ -6,16 +6,19 @@
 import { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { Problem, problemResponse } from "../problem.ts";
+import { adminRoutes } from "./admin.ts";
 import { conversationRoutes } from "./conversations.ts";
 import type { Deps, Env } from "./deps.ts";
 import { eventRoutes } from "./events.ts";
 import { answerError, guard } from "./guard.ts";
 import { houseRoutes } from "./house.ts";
+import { createLimits } from "./limits.ts";
 import { messageRoutes } from "./messages.ts";
 
 export type { Deps } from "./deps.ts";
 
-export function createApp(deps: Deps): Hono<Env> {
+export function createApp(given: Deps): Hono<Env> {
+  const deps = { ...given, limits: createLimits(given.config) };
   const app = new Hono<Env>();
   app.use(guard(deps));
   app.use(
@@ -35,13 +38,19 @@ export function createApp(deps: Deps): Hono<Env> {
     c.res.headers.set("x-content-type-options", "nosniff");
     if (!c.res.headers.has("cache-control")) c.res.headers.set("cache-control", "no-store");
   });
-  for (const routes of [houseRoutes(deps), messageRoutes(deps), conversationRoutes(deps), eventRoutes(deps)])
+  for (const routes of [
+    houseRoutes(deps),
+    messageRoutes(deps),
+    conversationRoutes(deps),
+    adminRoutes(deps),
+    eventRoutes(deps),
+  ])
     app.route("/", routes);
   app.notFound(() =>
     problemResponse(
       new Problem(404, "not-found", "There is nothing at this path; see /openapi.json.", { field: "path" }),
     ),
   );
-  app.onError((error) => answerError(deps, error));
+  app.onError((error, c) => answerError(deps, error, c.get("requestId")));
   return app;
 }

@@ -9,7 +9,7 @@ import type { z } from "zod";
 import { invalid, Problem, retryAfterSeconds } from "../problem.ts";
 import { checkId, type Schemas, validate } from "../schemas.ts";
 import { readBody, readJson, readOptionalBody } from "./body.ts";
-import type { Deps, Env } from "./deps.ts";
+import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
 import { Query } from "./query.ts";
 import { instant } from "./view.ts";
@@ -55,7 +55,7 @@ function full(retryAfterMs: number): Problem {
 }
 
 /** Hands in a batch: each conversation's messages in one call and in order; different conversations side by side. */
-async function receiveAll(deps: Deps, messages: Message[]): Promise<Received[]> {
+async function receiveAll(deps: Limited, messages: Message[]): Promise<Received[]> {
   const places = new Map<string, number[]>();
   messages.forEach((message, index) => {
     const list = places.get(message.conversation);
@@ -77,7 +77,7 @@ async function receiveAll(deps: Deps, messages: Message[]): Promise<Received[]> 
   return results;
 }
 
-export function messageRoutes(deps: Deps): Hono<Env> {
+export function messageRoutes(deps: Limited): Hono<Env> {
   const { lull, schemas } = deps;
   const most = deps.config.maxBodyBytes;
   const app = new Hono<Env>();

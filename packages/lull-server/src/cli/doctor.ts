@@ -3,11 +3,12 @@ import { Lull, memory } from "lull";
 import { checkExposure, isLoopback, parseKeys } from "../auth.ts";
 import { ConfigError, loadConfig, type Sources } from "../config.ts";
 import { createChannel } from "../deliver/index.ts";
+import { sqliteDriver } from "../driver.ts";
 import { silent } from "../log.ts";
 import { createRespond } from "../respond/index.ts";
 import { lullOptions } from "../server.ts";
 import { type Config, settingNames, settings } from "../settings.ts";
-import { openStore, placeOf, placeTitle, sqliteDriver } from "../store.ts";
+import { openStore, placeOf, placeTitle } from "../store.ts";
 import { CliError } from "./client.ts";
 import { hasColour, paint, plain } from "./terminal.ts";
 
@@ -60,6 +61,7 @@ export async function doctor(sources: Sources): Promise<void> {
   await attempt(() => {
     const keys = parseKeys(config.apiKeys);
     checkExposure(config.host, keys);
+    if (config.adminPort !== undefined) checkExposure(config.adminHost, keys);
     return keys.length === 0
       ? "no keys: only this machine is served"
       : `keys: ${keys.map((key) => `${key.name} (${[...key.roles].join("+")})`).join(", ")}`;

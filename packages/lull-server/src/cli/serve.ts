@@ -12,7 +12,7 @@ export async function serve(sources: Sources): Promise<void> {
   for (const warning of warnings) log.warn({}, warning);
   const server = await createServer(config, log).catch(refuse);
   announce(server, config, file);
-  stopOnSignals(server);
+  stopOnSignals(server, config.stopTimeoutMs);
 }
 
 /** Settings that cannot work are a person's to repair: said plainly, without a stack. */
@@ -27,6 +27,7 @@ function announce(server: Server, config: Config, file: string | null): void {
   // Scripts read this line to learn the port.
   console.log(`lull-server listening on ${server.url}`);
   const row = (name: string, text: string) => console.log(`  ${dim(name.padEnd(8))} ${text}`);
+  if (server.adminUrl !== null) row("admin", server.adminUrl);
   row("store", server.store);
   row("answers", answersText(config));
   row("replies", config.deliver === "events" ? "read by clients from events" : "posted to the delivery webhook");
@@ -52,7 +53,7 @@ function answersText(config: Config): string {
   }
 }
 
-function stopOnSignals(server: Server): void {
+function stopOnSignals(server: Server, stopTimeoutMs: number): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals) => {
     if (stopping) {
@@ -60,6 +61,11 @@ function stopOnSignals(server: Server): void {
       process.exit(1);
     }
     stopping = true;
+    // A store or a program of the author's that does not let go must not outlast the time.
+    setTimeout(() => {
+      server.log.error({ stopTimeoutMs }, "did not stop in time; what was running is found by its lease");
+      process.exit(1);
+    }, stopTimeoutMs).unref();
     server.log.info({ signal }, "stopping: no new requests, running answers are finished or handed back");
     server.stop().then(
       () => process.exit(0),

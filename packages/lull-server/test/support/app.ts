@@ -51,6 +51,8 @@ export async function testApp(options: TestAppOptions = {}) {
     log: silent,
     schemas: createSchemas(config),
     closing: closing.signal,
+    scrub: async () => null,
+    adminElsewhere: false,
   });
   await lull.start?.();
   onTestFinished(async () => {
