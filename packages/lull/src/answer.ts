@@ -31,8 +31,13 @@ export async function partsOf(
     if (count === 0) throw new LullError("empty-answer", "respond() gave an empty stream; return null to stay silent.");
     return { parts: [] };
   }
-  if (result === null) return { parts: null };
   if (result === undefined && spoke()) return { parts: [] };
+  return wholeAnswer(result, settings);
+}
+
+/** An answer given at once, as parts; null is silence. @throws LullError `empty-answer`, `invalid-argument`, `too-large`. */
+export function wholeAnswer(result: Answer, settings: Settings): { parts: Part[] | null; metadata?: JsonObject } {
+  if (result === null) return { parts: null };
   if (result === undefined) {
     const advice = "Return text, parts, or null to stay silent.";
     throw new LullError("empty-answer", `respond() returned undefined. ${advice}`);

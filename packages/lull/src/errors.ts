@@ -14,8 +14,10 @@ export const lullErrorCodes = [
   "not-started",
   "stopped",
   // An attempt that may not go on
+  "early",
   "superseded",
   "lost",
+  "answered",
   "timed-out",
   "handed-off",
   "reset",
@@ -42,6 +44,7 @@ export type LullErrorCode = (typeof lullErrorCodes)[number];
 
 /** The same call may succeed later, unchanged. */
 const retryableCodes: ReadonlySet<LullErrorCode> = new Set<LullErrorCode>([
+  "early",
   "busy",
   "full",
   "store-unavailable",

@@ -10,7 +10,9 @@
  * @module
  */
 
+export type { AttemptHandle, AttemptStatus, Begun, Within } from "./attempt.ts";
 export { systemClock } from "./clock.ts";
+export type { AttemptRef } from "./elsewhere.ts";
 export { LullError, type LullErrorCode, lullErrorCodes } from "./errors.ts";
 export type { EventType, LullEvent } from "./events.ts";
 export type {

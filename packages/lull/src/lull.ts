@@ -5,8 +5,10 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { type AttemptHandle, attemptHandle } from "./attempt.ts";
 import type { Operation, Performed } from "./cell.ts";
 import { systemClock } from "./clock.ts";
+import type { AttemptRef } from "./elsewhere.ts";
 import { type Engine, engine } from "./engine.ts";
 import { erasureOf } from "./erase.ts";
 import { LullError } from "./errors.ts";
@@ -391,6 +393,24 @@ export class Lull {
   /** Answers now, without further waiting. */
   async flush(conversation: ConversationId): Promise<void> {
     await this.#do(conversation, () => [{ type: "flush" }]);
+  }
+
+  /**
+   * An attempt whose `respond()` returned `turn.elsewhere()`, to be answered from here. Works in any process and without
+   * `start()`; the process that holds the lease delivers. @throws LullError `invalid-argument`.
+   * @example
+   * // in respond():  await queue.add("answer", turn.ref); return turn.elsewhere();
+   * // in a job:      await lull.attempt(job.data).reply("Done.", { waitMs: 10_000 });
+   */
+  attempt(ref: AttemptRef): AttemptHandle {
+    const outside = {
+      engine: this.#engine,
+      store: this.store,
+      settings: this.settings,
+      clock: this.#clock,
+      patienceMs,
+    };
+    return attemptHandle(ref, outside);
   }
 
   // --- what operators and the bot itself want

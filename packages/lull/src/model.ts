@@ -467,6 +467,8 @@ export type ProtocolEvent =
       parts: readonly Part[] | null;
       open: boolean;
       metadata?: JsonObject;
+      /** Given through another process than the holder's: nobody sends it right now. */
+      elsewhere?: true;
     } & Held)
   | ({ type: "append"; replyId: string; index: number; part: Part } & Held)
   | ({ type: "close"; replyId: string } & Held)

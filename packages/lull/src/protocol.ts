@@ -411,7 +411,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       endSpan();
       r.tempo = window.counted(r.tempo, now);
       Object.assign(lease, { purpose: open ? "respond" : "deliver", newer: null });
-      return { is: "committed", replyId, sends: launch(lease, outbox.parts[0]) };
+      return { is: "committed", replyId, sends: launch(lease, e.elsewhere ? undefined : outbox.parts[0]) };
     },
 
     append: owned(({ index, part, replyId }, outbox) => {

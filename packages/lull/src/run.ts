@@ -15,6 +15,7 @@ import type {
   ConversationRecord,
   Fallback,
   LogEntry,
+  Outbox,
   Outcomes,
   Part,
   PartReceipt,
@@ -295,6 +296,16 @@ export function performer(place: Place): Performer {
     }
   }
 
+  /** The answer may come through any process; a renewal would tell late. */
+  async function lookOut(run: Run, attempt: Attempt): Promise<void> {
+    const { signal } = attempt.over;
+    for (;;) {
+      await clock.sleep(settings.scanMs * (0.5 + clock.random()), signal);
+      if (signal.aborted) return;
+      await refresh(run);
+    }
+  }
+
   // --- the model
 
   function tailOf(run: Run): LogEntry[] {
@@ -381,6 +392,7 @@ export function performer(place: Place): Performer {
           dispatch(run, { type: "said", part });
         }),
       draft: (part) => emit({ type: "draft", conversation: run.id, atMs: time.now(), part }),
+      elsewhere: () => void lookOut(run, attempt),
       entry: async (seq) => run.log.get(seq) ?? (await store.log(run.id, { from: seq, limit: 1 })).entries[0],
       logBefore: async (seq, n) => (await store.log(run.id, { before: seq, limit: n })).entries,
       async during(effect) {
@@ -416,7 +428,7 @@ export function performer(place: Place): Performer {
   function settleSaid(run: Run, command: Exchange, outcome: Outcomes[keyof Outcomes]): void {
     const { is } = outcome;
     const unplaced = run.said.find(({ index }) => index === null);
-    if (command.do === "commit" && command.open && is === "committed" && unplaced) unplaced.index = 0;
+    if (command.do === "commit" && command.open && "sends" in outcome && outcome.sends && unplaced) unplaced.index = 0;
     if (command.do === "append" && unplaced?.part === command.part) {
       if (is === "appended") unplaced.index = command.index;
       else if (is === "full") {
@@ -452,6 +464,7 @@ export function performer(place: Place): Performer {
       for (const seq of at)
         if (!run.log.has(seq))
           for (const entry of (await store.log(run.id, { from: seq, limit: 1 })).entries) run.log.set(entry.seq, entry);
+      await readCovered(run, outbox);
       const part = contentOf(run.log.get(place.seq), place.index);
       const channel = choose(channels, addressOf(record, run.log));
       if (channel === undefined) {
@@ -469,6 +482,15 @@ export function performer(place: Place): Performer {
       receipt = { state: "refused", error: messageOf(error) };
     }
     if (run.worker.lease?.fence === fence) dispatch(run, { type: "sent", receipt });
+  }
+
+  /** What the reply answers may have been taken in from outside this process. */
+  async function readCovered(run: Run, { window, parts: [first] }: Outbox): Promise<void> {
+    for (let seq = window?.fromSeq ?? Number.POSITIVE_INFINITY; seq < (first?.seq ?? 0); seq += 1)
+      if (!run.log.has(seq)) {
+        for (const entry of (await writes.load(run.id)).log) run.log.set(entry.seq, entry);
+        return;
+      }
   }
 
   return { dispatch, noticed, refresh };

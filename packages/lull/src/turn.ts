@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { AttemptRef } from "./elsewhere.ts";
 import { LullError } from "./errors.ts";
 import { byteLength, checkJson, checkPart } from "./intake.ts";
 import type {
@@ -81,8 +82,13 @@ export interface Turn {
   readonly metadata: JsonObject;
   /** Clock time (milliseconds since 1970) at which this attempt is given up. */
   readonly deadlineMs: number;
-  /** Aborts when this attempt is superseded, lost, timed out, stopped, handed off, reset or undeliverable. */
+  /**
+   * Aborts when this attempt is superseded, lost, answered from elsewhere, timed out, stopped, handed off, reset or
+   * undeliverable.
+   */
   readonly signal: AbortSignal;
+  /** Names this attempt to `lull.attempt(ref)`, in any process. Plain JSON. Who has it can answer: keep it as a secret. */
+  readonly ref: AttemptRef;
   /** The conversation's last `n` log entries before this turn and after the last reset, oldest first. Default 50. */
   log(n?: number): Promise<LogEntry[]>;
   /**
@@ -111,6 +117,12 @@ export interface Turn {
   say(part: PartLike): Promise<void>;
   /** Shows provisional text to channels that can take it back (an event; never stored). */
   draft(part: PartLike): void;
+  /**
+   * For `return turn.elsewhere()`: the answer is given through `lull.attempt(turn.ref)`, by any process, until the
+   * attempt's deadline. This process keeps the lease, and delivers. Never resolves; rejects with `signal.reason`,
+   * `answered` when the answer has come. Without hints from the store the record is looked at every `scanMs`.
+   */
+  elsewhere(): Promise<never>;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -128,6 +140,8 @@ export interface TurnPort {
   exchange<E extends ProtocolEvent>(event: E): Promise<{ outcome: Outcomes[E["type"]]; log: readonly LogEntry[] }>;
   /** Resolves at that store time, or when the attempt is aborted; the attempt's deadline waits meanwhile. */
   hold(untilMs: number): Promise<void>;
+  /** The answer comes from outside: look out for it. */
+  elsewhere(): void;
   say(part: Part): Promise<void>;
   draft(part: Part): void;
   entry(seq: number): Promise<LogEntry | undefined>;
@@ -139,6 +153,7 @@ export interface TurnPort {
 const abortReasons: Record<AbortCode, string> = {
   superseded: "Newer input came: this answer is discarded, and the turn starts over with everything.",
   lost: "The lease was lost: another worker answers this conversation.",
+  answered: "The turn has been answered.",
   "timed-out": "The attempt took longer than turnTimeoutMs.",
   stopped: "This process is stopping: the turn goes on elsewhere.",
   "handed-off": "A human has taken over the conversation.",
@@ -149,6 +164,16 @@ const abortReasons: Record<AbortCode, string> = {
 /** The reason of `turn.signal`. */
 export function abortReason(code: AbortCode): LullError {
   return new LullError(code, abortReasons[code]);
+}
+
+/** Names an effect within its turn: any text but nothing, and what JSON objects and stores cannot hold. */
+export function isEffectKey(key: unknown): key is string {
+  return typeof key === "string" && key !== "" && key !== "__proto__" && key.isWellFormed() && !key.includes("\0");
+}
+
+/** What the idempotency key of an effect is. */
+export function idempotencyKeyOf(conversation: ConversationId, span: number, key: string): string {
+  return `${conversation}:${span}:${key}`;
 }
 
 /** A text without a visible character. */
@@ -223,7 +248,7 @@ export function turnOf(port: TurnPort): Turn {
     of: number,
   ): Promise<unknown> {
     const end = (result: { value: Json } | null) => port.exchange({ type: "end", fence, span: of, key, result });
-    const idempotencyKey = `${port.conversation}:${of}:${key}`;
+    const idempotencyKey = idempotencyKeyOf(port.conversation, of, key);
     let value: unknown;
     try {
       value = await fn({ idempotencyKey, inDoubt, signal });
@@ -262,13 +287,22 @@ export function turnOf(port: TurnPort): Turn {
       return grasp.deadlineMs;
     },
     signal,
+    ref: { conversation: port.conversation, fence, span, deadlineMs: grasp.deadlineMs },
+    elsewhere() {
+      port.elsewhere();
+      return new Promise((_, reject) => {
+        const end = () => reject(signal.reason);
+        signal.addEventListener("abort", end, { once: true });
+        if (signal.aborted) end();
+      });
+    },
     async log(n = 50) {
       const entries = await port.logBefore(record.window?.fromSeq ?? record.seq + 1, n);
       // A reset means: as if nothing had been said before.
       return entries.slice(entries.findLastIndex((entry) => entry.kind === "reset" && entry.forget) + 1);
     },
     once(key, fn, options = {}) {
-      if (typeof key !== "string" || key === "" || key === "__proto__" || !key.isWellFormed())
+      if (!isEffectKey(key))
         return Promise.reject(new LullError("invalid-argument", "once() needs a non-empty string as its key."));
       const again = calls.get(key) as ReturnType<typeof fn> | undefined;
       if (again !== undefined) return Promise.resolve(again);
@@ -300,17 +334,18 @@ export function turnOf(port: TurnPort): Turn {
   };
 }
 
-function effectsOf(record: ConversationRecord, tail: readonly LogEntry[], span: number): EffectView[] {
-  if (record.span !== span) return [];
-  return Object.entries(record.effects).map(([key, effect]): EffectView => {
+/** What was done under a range of inputs, as its attempts are told. `log`: at least the results' entries. */
+export function effectsOf(record: ConversationRecord, tail: readonly LogEntry[], span: number): EffectView[] {
+  const effects = record.span === span ? record.effects : record.outbox?.span === span ? record.outbox.effects : {};
+  return Object.entries(effects).map(([key, effect]): EffectView => {
     if (effect.state === "begun") return { key, state: "unknown" };
     const entry = tail.find(({ seq }) => seq === effect.seq);
     return { key, state: "done", ...(entry?.kind === "effect" ? { value: entry.value } : {}) };
   });
 }
 
-/** A recorded result must survive JSON; `undefined` becomes null. */
-function effectValue(key: string, value: unknown, mostBytes: number): Json {
+/** A recorded result must survive JSON; `undefined` becomes null. @throws LullError `effect-too-large`. */
+export function effectValue(key: string, value: unknown, mostBytes: number): Json {
   if (value === undefined) return null;
   const json = checkJson(`The result of effect ${key}`, value, Number.POSITIVE_INFINITY);
   const bytes = byteLength(JSON.stringify(json));

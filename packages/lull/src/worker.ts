@@ -15,6 +15,9 @@
  * 6. delivering: settles the receipt it has, sends the part it was granted, asks for the next one, appends what
  *    was said meanwhile, closes the reply when the model is done.
  *
+ * An answer may also be given from outside, by whoever knows the attempt's fence (elsewhere.ts): then the record shows
+ * a reply, or its parts, under this worker's lease. It tells the model, and delivers them like a reply of its own.
+ *
  * @module
  */
 import type {
@@ -32,7 +35,15 @@ import { unsettled } from "./model.ts";
 import { quietAt, superseded, wakeAt } from "./window.ts";
 
 /** Why an attempt is aborted. */
-export type AbortCode = "superseded" | "lost" | "timed-out" | "stopped" | "handed-off" | "reset" | "undeliverable";
+export type AbortCode =
+  | "superseded"
+  | "lost"
+  | "answered"
+  | "timed-out"
+  | "stopped"
+  | "handed-off"
+  | "reset"
+  | "undeliverable";
 
 /** The lease as its holder knows it. */
 export interface Grasp extends Held {
@@ -146,10 +157,13 @@ export function step(w: Worker, event: WorkerEvent): void {
       return;
     case "answered":
       w.model = "ended";
+      if (w.ending === "answered") return;
       w.answer = { parts: event.parts, ...(event.metadata && { metadata: event.metadata }) };
       return;
     case "threw":
       w.model = "ended";
+      // It was told that its answer is not wanted any more.
+      if (w.ending === "answered") return;
       w.failure ??= {
         error: event.error,
         ...(event.retryAfterMs !== undefined && { retryAfterMs: event.retryAfterMs }),
@@ -182,18 +196,22 @@ function notice(w: Worker, record: ConversationRecord | null): void {
   if (w.lease === null) return;
   const { lease } = record ?? { lease: null };
   if (record === null || lease === null || lease.fence !== w.lease.fence || lease.claimId !== w.lease.claimId) {
-    w.ending = reasonOf(record, w.lease.fence);
+    w.ending = w.receipt?.state === "failed" ? "undeliverable" : reasonOf(record, w.lease.fence);
     return;
   }
   w.lease.version = lease.version;
   w.lease.deadlineMs = lease.deadlineMs;
   // A part on its way keeps the lease until it is settled; what would follow is not wanted any more.
   if (record.outbox?.ending === "cancelled" && w.model === "running") w.ending ??= reasonOf(record, w.lease.fence);
+  // A complete reply under this lease that this worker has not completed: given elsewhere.
+  else if (record.outbox?.open === false && w.model === "running") w.ending ??= "answered";
 }
 
-function reasonOf(record: ConversationRecord | null, fence: Fence): AbortCode {
+/** Why the attempt with this fence holds nothing any more. */
+export function reasonOf(record: ConversationRecord | null, fence: Fence): AbortCode {
   const ended = record?.ended.findLast((attempt) => attempt.fence === fence)?.outcome;
   if (ended === "superseded" || ended === "reset") return ended;
+  if (ended === "committed" || ended === "settled") return "answered";
   return ended === "handed-off" || ended === "answered-by-human" ? "handed-off" : "lost";
 }
 
@@ -223,7 +241,8 @@ function exchanged(
       const result = outcome as Known<"commit">;
       // The record just read says until when.
       if (result.is === "early") return;
-      if (result.is !== "committed" || !result.sends) return release(w);
+      if (result.is !== "committed") return release(w);
+      if (!result.sends) return answeredBefore(w, record);
       if (command.open) w.says.shift();
       else w.answer = null;
       w.grant = { index: 0, tries: 1, doubt: false };
@@ -265,6 +284,15 @@ function exchanged(
     default:
       return never(command);
   }
+}
+
+/** Somebody else was faster: what there is to send under this lease is that reply; while it is open, ours follows. */
+function answeredBefore(w: Worker, record: ConversationRecord | null): void {
+  const { lease, outbox } = record ?? { lease: null, outbox: null };
+  if (outbox === null || lease?.fence !== w.lease?.fence || lease?.claimId !== w.lease?.claimId) return release(w);
+  if (outbox.open) return;
+  w.says = [];
+  w.answer = null;
 }
 
 function claimed(w: Worker, outcome: Known<"claim">, record: ConversationRecord | null, claimId: string): void {

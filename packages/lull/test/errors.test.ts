@@ -25,7 +25,7 @@ test("what was not given is not there", () => {
 
 test("the code says whether trying again may help, unless the thrower knows better", () => {
   const retryable = lullErrorCodes.filter((code) => new LullError(code, "").retryable);
-  expect(retryable).toEqual(["busy", "full", "store-unavailable", "store-busy", "clock-skew"]);
+  expect(retryable).toEqual(["early", "busy", "full", "store-unavailable", "store-busy", "clock-skew"]);
   expect(new LullError("store-unavailable", "", { retryable: false }).retryable).toBe(false);
   expect(new LullError("lost", "", { retryable: true }).retryable).toBe(true);
 });

@@ -43,8 +43,8 @@ const mayImport: Record<string, readonly string[]> = {
   attempt: [...performers, "elsewhere", "answer", "engine"],
   lull: [...performers, "engine", "view", "explain", "erase", "elsewhere", "attempt"],
   // Sees everything, and nothing sees it.
-  testing: [...performers, "engine", "view", "explain", "lull", "index", "stores", "channels"],
-  index: [...performers, "engine", "view", "explain", "lull", "stores", "channels"],
+  testing: [...performers, "engine", "view", "explain", "lull", "elsewhere", "index", "stores", "channels"],
+  index: [...performers, "engine", "view", "explain", "lull", "elsewhere", "attempt", "stores", "channels"],
 };
 const foldersOfStrangers = ["stores", "channels"];
 const pure = ["model", "window", "protocol", "worker"];
