@@ -52,6 +52,7 @@ function sentence(
   switch (entry.kind) {
     case "message":
       if (entry.aside === "backlog") return `Message ${entry.version} was too old to answer: kept as context.`;
+      if (entry.aside === "context") return `Message ${entry.version} was not for the bot: kept as context.`;
       if (entry.aside === "command") return `Message ${entry.version} was a control word.`;
       return `Message ${entry.version} arrived${entry.incomplete ? ", incomplete" : ""}${
         last === null ? "" : `, ${span(entry.atMs - last)} after the one before`

@@ -30,6 +30,8 @@ export interface Incoming {
   quietMs?: number;
   /** More of it is on the way; complete it with `edit`. */
   incomplete?: boolean;
+  /** Not for the bot: context of later turns, never answered itself, and disturbs nobody. */
+  context?: boolean;
 }
 
 /** What became of one message. A repeated id gets the answer of the first time, with `status: "duplicate"`. */
@@ -236,6 +238,7 @@ const incomingKeys = [
   "metadata",
   "quietMs",
   "incomplete",
+  "context",
 ];
 
 /** The checked form of an {@link Incoming}. `id` is undefined when the caller gave none. */
@@ -243,6 +246,7 @@ export interface Checked extends Content {
   id?: string;
   quietMs?: number;
   incomplete?: true;
+  context?: true;
   address?: Json;
 }
 
@@ -278,6 +282,13 @@ export function checkIncoming(given: Incoming, settings: Settings, prefix = ""):
           ? { incomplete: true as const }
           : {}
         : invalid(`${prefix}incomplete`, "must be true or false.")),
+    ...(given.context === undefined
+      ? {}
+      : typeof given.context === "boolean"
+        ? given.context
+          ? { context: true as const }
+          : {}
+        : invalid(`${prefix}context`, "must be true or false.")),
   };
 }
 

@@ -297,7 +297,9 @@ export class Lull {
     const { commands, backlog } = this.settings;
     const word = onlyText(message);
     const command = word === undefined ? "" : commandWord(word);
-    const event: ReceiveEvent = { type: "receive", ...message };
+    const { context, ...content } = message;
+    if (context) return [{ type: "receive", ...content, aside: "context" }];
+    const event: ReceiveEvent = { type: "receive", ...content };
     for (const [words, forget] of [
       [commands.reset, true],
       [commands.stop, false],
@@ -324,10 +326,11 @@ export class Lull {
       change.id ?? (checked.sentAtMs === undefined ? this.#clock.id() : digest(`${target} ${digestOf(checked)}`));
     const completes = change.incomplete === false;
     const editOf = (log: readonly LogEntry[]): ProtocolEvent => {
-      const { address: _, ...content } = checked;
+      const { address: _, context: __, ...content } = checked;
       return { type: "edit", ...content, id, target, completes, afterAnswer: this.settings.editAfterAnswer, log };
     };
-    return this.#change(where, target, `e:${id}`, id, editOf, () => ({ type: "receive", ...checked, id: target }));
+    const { context: _, ...early } = checked;
+    return this.#change(where, target, `e:${id}`, id, editOf, () => ({ type: "receive", ...early, id: target }));
   }
 
   /**

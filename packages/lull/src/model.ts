@@ -55,7 +55,7 @@ export interface MessageEntry extends Content {
   version: Version;
   quietMs?: number;
   incomplete?: true;
-  aside?: "backlog" | "command";
+  aside?: "backlog" | "command" | "context";
 }
 
 /** An edit as it arrived. Where its target is no longer unanswered, the fold makes it an input of its own. */
@@ -432,7 +432,7 @@ export interface ReceiveEvent extends Content {
   id: string;
   quietMs?: number;
   incomplete?: true;
-  aside?: "backlog" | "command";
+  aside?: "backlog" | "command" | "context";
   address?: Json;
 }
 
