@@ -499,6 +499,15 @@ export const faults = [
     changes: two,
   },
   {
+    name: "doubt told once",
+    rule: "whoever asks again to begin an effect is told the same: an earlier run may have happened",
+    file: window,
+    old: "(before.fence !== fence || before.doubt === true)",
+    new: "before.fence !== fence",
+    explore: "effect",
+    changes: { ...two, faults: 2, faultKinds: ["lost"], kinds: ["message"], renewals: 0 },
+  },
+  {
     name: "effects of any span",
     rule: "effects carry the identity of their span",
     file: protocol,

@@ -250,8 +250,13 @@ export interface Lease {
   newer: Window | null;
 }
 
-/** `begun` counts as running until `untilMs`; afterwards its outcome is in doubt. `ended` points to the value in the log. */
-export type Effect = { state: "begun"; fence: Fence; untilMs: number } | { state: "ended"; fence: Fence; seq: Seq };
+/**
+ * `begun` counts as running until `untilMs`; afterwards its outcome is in doubt. `doubt`: so is that of a run before it.
+ * `ended` points to the value in the log.
+ */
+export type Effect =
+  | { state: "begun"; fence: Fence; untilMs: number; doubt?: boolean }
+  | { state: "ended"; fence: Fence; seq: Seq };
 
 /**
  * `queued` → `attempting` → `sent` | `failed` | `unknown`, back to `queued` for another try, or `cancelled`.

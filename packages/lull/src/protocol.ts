@@ -368,8 +368,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       const not = readOnly ? null : unfit(lease);
       if (not !== null) return not;
       if (effect === undefined && Object.keys(place.effects).length >= limits.maxEffects) return { is: "full" };
-      place.effects = window.withEffect(place.effects, key, { state: "begun", fence, untilMs: lease.expiresAtMs });
-      return { is: "run", inDoubt: others, span: place.span };
+      return { is: "run", inDoubt: window.beginEffect(place, key, lease), span: place.span };
     }),
 
     end({ span, key, fence, result }) {
@@ -381,7 +380,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       if (result !== null) {
         const seq = note({ kind: "effect", key, span, fence, value: result.value, late: running ? undefined : true });
         if (running) effects[key] = { state: "ended", fence, seq };
-      } else if (running && effect.fence === fence) delete effects[key];
+      } else if (running && effect.fence === fence) window.failEffect(effects, key, now);
       return { is: running ? "recorded" : "late" };
     },
 

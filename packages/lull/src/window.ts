@@ -275,9 +275,22 @@ export function effectOf(effects: Record<string, Effect>, key: string): Effect |
   return Object.hasOwn(effects, key) ? effects[key] : undefined;
 }
 
-/** One more effect. In a literal even `__proto__` is a key like any other. */
-export function withEffect(effects: Record<string, Effect>, key: string, effect: Effect): Record<string, Effect> {
-  return { ...effects, [key]: effect };
+/** Marks an effect as begun. Returns whether an earlier run of it may have happened. */
+export function beginEffect(place: { effects: Record<string, Effect> }, key: string, lease: Lease): boolean {
+  const { fence, expiresAtMs: untilMs } = lease;
+  const before = effectOf(place.effects, key);
+  // Sticky: who asks again after a lost answer is told the same, and so is whoever comes after a run that failed.
+  const doubt = before?.state === "begun" && (before.fence !== fence || before.doubt === true);
+  // In a literal even `__proto__` is a key like any other.
+  place.effects = { ...place.effects, [key]: { state: "begun", fence, untilMs, ...(doubt && { doubt }) } };
+  return doubt;
+}
+
+/** A run that failed has not happened; of one before it that nobody saw the end of, nothing more is known. */
+export function failEffect(effects: Record<string, Effect>, key: string, nowMs: number): void {
+  const effect = effectOf(effects, key);
+  if (effect?.state === "begun" && effect.doubt === true) effect.untilMs = nowMs;
+  else delete effects[key];
 }
 
 /** A dead letter. One that follows the last without a gap joins it: an outage is revived as a whole. */

@@ -76,7 +76,7 @@ type BegunEffect = Extract<Effect, { state: "begun" }>;
 const effects = dictionary((value) =>
   isObject(value) && value.state === "ended"
     ? object<Omit<EndedEffect, "state">>({ fence: integer, seq: integer })(value)
-    : object<BegunEffect>({ state: oneOf("begun"), fence: integer, untilMs: instant })(value),
+    : object<BegunEffect>({ state: oneOf("begun"), fence: integer, untilMs: instant, doubt: optional(flag) })(value),
 );
 
 const outbox = object<Outbox>({

@@ -328,6 +328,10 @@ describe("begin and end", () => {
     w.do("discard", { reason: "handed-back", ...held });
     const next = w.respond();
     expect(w.do("begin", begin(next, "pay", true))).toEqual({ is: "run", inDoubt: true, span: 1 });
+    // Asked again after a lost answer, and after this run has failed: nobody knows more of the first.
+    expect(w.do("begin", begin(next, "pay", true))).toEqual({ is: "run", inDoubt: true, span: 1 });
+    w.do("end", { span: 1, key: "pay", fence: next.fence, result: null });
+    expect(w.do("begin", begin(next, "pay", true))).toEqual({ is: "run", inDoubt: true, span: 1 });
     w.do("renew", { held: false, deadlineMs: w.now + 60_000, ...held });
     const r = structuredClone(w.r);
     r.effects.pay = { state: "begun", fence: held.fence, untilMs: w.now + 5 };

@@ -1,7 +1,7 @@
 // Quiet targets, wake-up times and the fold, taken alone.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ConversationRecord, EntryOf, Input, LogBody, LogEntry, Outbox, Window } from "../../src/model.ts";
+import type { ConversationRecord, EntryOf, Input, Lease, LogBody, LogEntry, Outbox, Window } from "../../src/model.ts";
 import { blank, outboxOf, queued } from "../../src/model.ts";
 import * as window from "../../src/window.ts";
 import { limits, text } from "./world.ts";
@@ -375,9 +375,10 @@ describe("windowAfter", () => {
 describe("effects by name", () => {
   it("are only the author's own", () => {
     expect(window.effectOf({}, "constructor")).toBeUndefined();
-    const effects = window.withEffect({}, "__proto__", { state: "ended", fence: 1, seq: 1 });
-    expect(window.effectOf(effects, "__proto__")).toMatchObject({ state: "ended" });
-    expect(JSON.parse(JSON.stringify(effects))).toEqual(effects);
+    const place = { effects: {} };
+    window.beginEffect(place, "__proto__", { fence: 1, expiresAtMs: 5 } as Lease);
+    expect(window.effectOf(place.effects, "__proto__")).toMatchObject({ state: "begun" });
+    expect(JSON.parse(JSON.stringify(place.effects))).toEqual(place.effects);
   });
 });
 

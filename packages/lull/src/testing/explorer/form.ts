@@ -83,7 +83,9 @@ function putEffects(frame: Frame, effects: Record<string, Effect>): void {
   for (const effect of all) {
     put(effect.state === "begun" ? 1 : 2);
     put(rank(frame.effects, effect.fence));
-    if (effect.state === "begun") until(frame, effect.untilMs);
+    if (effect.state !== "begun") continue;
+    until(frame, effect.untilMs);
+    bits(effect.doubt === true);
   }
 }
 
