@@ -19,6 +19,8 @@ export interface Writer {
   process: Process | null;
   /** The claim the write rests on, if on any. */
   claimId: string;
+  /** What whoever is outside was given to answer; otherwise the process knows. */
+  saw?: string;
 }
 
 export interface Trouble {

@@ -46,8 +46,11 @@ export type FaultKind =
   | "throw"
   | "hang";
 
-/** What the author's code does, in order. `hear`: absorbs newer input whenever there is some. */
-export type Act = "answer" | "silent" | "once" | "look" | "say" | "seal" | "hear";
+/**
+ * What the author's code does, in order. `hear`: absorbs newer input whenever there is some. `away`: the rest comes from
+ * outside. `share`: the rest comes from outside, and from here too.
+ */
+export type Act = "answer" | "silent" | "once" | "look" | "say" | "seal" | "hear" | "away" | "share";
 
 export type ChannelKind = "idempotent" | "askable" | "at-least-once" | "at-most-once";
 

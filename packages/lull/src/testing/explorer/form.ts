@@ -292,7 +292,7 @@ function putProcess(frame: Frame, world: World, process: Process): void {
     put(run.at);
     put(frame.ranges.indexOf(run.span));
     until(frame, run.holdUntilMs);
-    bits(run.done, run.waits === "say", run.waits === "tool");
+    bits(run.done, run.waits === "say", run.waits === "tool", run.waits === "away");
   }
   for (const tool of tools) {
     put(rank(mine, tool.fence));
@@ -305,6 +305,21 @@ function putProcess(frame: Frame, world: World, process: Process): void {
   put(rank(mine, sending.fence));
   put(replyOf(frame, sending.replyId) * 100 + sending.index * 2 + (sending.doubt ? 1 : 0));
   bits(sending.begun, sending.fence === world.record?.lease?.fence);
+}
+
+function putErrands(frame: Frame, world: World): void {
+  put(world.errands.length);
+  for (const errand of world.errands) {
+    put(rank(frame.effects, errand.fence));
+    putClaim(world, errand.claimId);
+    put(word(errand.saw));
+    put(word(errand.program.join()));
+    put(errand.at);
+    put(rank(frame.ranges, errand.span));
+    until(frame, errand.holdUntilMs);
+    if (errand.tool === null) put(-1);
+    else putSpan(frame, world, errand.tool);
+  }
 }
 
 /** What a worker that holds a lease keeps in mind; a free one keeps nothing. */
@@ -390,6 +405,7 @@ export function nameOf(world: World, out: [number, number]): void {
       bits(world.lastWrite?.ledger === world.ledger);
     }
   putLedger(frame, world);
+  putErrands(frame, world);
   putResults(frame, world);
   const end = length;
   for (const process of world.processes) {

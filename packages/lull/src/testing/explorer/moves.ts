@@ -8,6 +8,7 @@ import { isIdle, step } from "../../worker.ts";
 import type { Trouble } from "./cell.ts";
 import { type Answering, deliver } from "./channel.ts";
 import type { Act } from "./config.ts";
+import { errands, handOn, isForgotten } from "./errands.ts";
 import { faults, lost, resolve, thaw, troubled } from "./faults.ts";
 import { does, inputs, operations } from "./people.ts";
 import * as engine from "./process.ts";
@@ -47,6 +48,7 @@ export function moves(world: World, visit: Visit, broken: Broken): void {
   };
   people(world, move);
   time(world, move);
+  errands(world, move);
   world.processes.forEach((_, index) => {
     const from =
       (base: World, before = ""): ProcessMove =>
@@ -246,9 +248,11 @@ function author(world: World, process: Process, act: ProcessMove, local: Process
       engine.pump(next, mine);
       return undefined;
     });
-  if (may(world, "hang"))
-    local("'s respond() takes too long", false, (next, mine) => {
-      spend(next, "faults");
+  // Nobody will answer any more: the deadline comes by itself.
+  const alone = run.waits === "away" && isForgotten(world, run.fence);
+  if (may(world, "hang") || alone)
+    local("'s respond() takes too long", alone, (next, mine) => {
+      if (!alone) spend(next, "faults");
       step(mine.worker, { type: "timed-out" });
       engine.pump(next, mine);
       return undefined;
@@ -266,6 +270,15 @@ function author(world: World, process: Process, act: ProcessMove, local: Process
       const event = { type: "begin", key: "k", readOnly: now === "look", fence, claimId } as const;
       return sideMove(world, "begins its side effect", act, { side: "begin", event, tool: -1 });
     }
+    case "away":
+    case "share":
+      return local("'s respond() hands the turn on", true, (next, mine) => {
+        handOn(next, mine);
+        if (mine.run === null) return undefined;
+        if (now === "away") mine.run.waits = "away";
+        else mine.run.at += 1;
+        return undefined;
+      });
     case "seal":
       return sideMove(world, "seals", act, { side: "seal", event: { type: "seal", fence, claimId }, tool: -1 });
     case "say":

@@ -20,7 +20,7 @@ export function stored(
   const ledger: Ledger = { ...world.ledger };
   world.ledger = ledger;
   // A hand-off that is over is ended by whatever comes, be it refused otherwise.
-  if (by.process !== null && outcome !== "lost") exclusive(ledger, by, event, before, next);
+  if ((by.process !== null || by.claimId !== "") && outcome !== "lost") exclusive(ledger, by, event, before, next);
   if (event.type === "humanReply") {
     ledger.upTo = Math.min(event.upTo ?? ledger.version, ledger.version);
     ledger.takenOver = Math.max(ledger.takenOver, ledger.upTo);
@@ -282,10 +282,9 @@ function committed(world: World, ledger: Ledger, by: Writer, entry: EntryOf<"rep
   const newer = newerThan(ledger, entry.to, limits.maxWaitMs);
   if (newer.any !== entry.overtaken) breaks("I3", "a reply must say whether it was overtaken");
   if (newer.inTime && !attempt.sealed) breaks("I3", "newer input had been accepted, and nothing had sealed the turn");
-  const run = by.process?.run;
+  const saw = by.saw ?? by.process?.run?.saw;
   const all = toAnswer(ledger, entry.to);
-  if (run === null || run === undefined || run.saw !== all)
-    breaks("I3", `it covers [${all}], and the author's code was given [${run?.saw ?? "nothing"}]`);
+  if (saw !== all) breaks("I3", `it covers [${all}], and the author's code was given [${saw ?? "nothing"}]`);
   if (!attempt.sealed) quiet(world, ledger, entry);
   if (world.processes.some(({ tools }) => tools.some(({ fence }) => fence === entry.fence)))
     breaks("I7", "an answer is committed while its own side effect is under way");

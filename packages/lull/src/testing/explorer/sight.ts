@@ -24,6 +24,8 @@ export function runs(world: World, span: number, ledgerSpan: number, inDoubt: bo
   for (const process of world.processes)
     if (process.tools.some((tool) => tool.ledgerSpan === ledgerSpan && (fine || (!process.frozen && !inDoubt))))
       breaks("I7", "the same effect runs twice at once");
+  if (world.errands.some((errand) => errand.tool !== null && errand.span === ledgerSpan && (fine || !inDoubt)))
+    breaks("I7", "the same effect runs twice at once, once of them outside");
   if (known === undefined) world.ledger = { ...ledger, spanOf: [...ledger.spanOf, [span, ledgerSpan]] };
 }
 

@@ -19,13 +19,14 @@ export function nextInstant(world: World): number | null {
   const at = (instant: number | null | undefined) => {
     if (instant !== null && instant !== undefined && instant > nowMs && instant < best) best = instant;
   };
-  const limit = Math.min(...processes.map((process) => renewBy(world, process)));
+  const limit = Math.min(...processes.map((process) => renewBy(world, process)), doneBy(world));
   // What is renewed in time does not end.
   if (world.timerMs !== limit) at(world.timerMs);
   for (const process of processes) {
     at(process.waitMs);
     if (process.run !== null && !process.run.done) at(process.run.holdUntilMs);
   }
+  for (const errand of world.errands) at(errand.holdUntilMs);
   if (window !== null) {
     at(quietAt(window, config.limits));
     at(capAt(window, config.limits));
@@ -67,6 +68,15 @@ export function graspsOf({ record }: World, { worker, tools }: Process): Grasp[]
       if (effect.state === "begun" && effect.fence === tool.fence) add(tool, effect.untilMs);
   }
   return grasps;
+}
+
+/** Whoever is outside ends its side effect in time, or renews its mark. */
+function doneBy({ record, errands }: World): number {
+  let first = Number.POSITIVE_INFINITY;
+  for (const effect of Object.values({ ...record?.effects, ...record?.outbox?.effects }))
+    if (effect.state === "begun" && errands.some(({ tool, fence }) => tool !== null && fence === effect.fence))
+      first = Math.min(first, effect.untilMs);
+  return first;
 }
 
 /** A healthy holder renews in time, and so does whoever runs a side effect. */

@@ -56,9 +56,15 @@ export interface Run {
   saw: string;
   /** A call of `once` came to this; null before. */
   holdUntilMs: number;
-  /** Waits for what it said to be tried, or for its tool. */
-  waits: "say" | "tool" | null;
+  /** Waits for what it said to be tried, for its tool, or for an answer from outside. */
+  waits: "say" | "tool" | "away" | null;
   done: boolean;
+}
+
+/** The author's code at work outside, for an attempt: it outlives the process that called it. */
+export interface Errand extends Pick<Run, "fence" | "claimId" | "program" | "at" | "span" | "saw" | "holdUntilMs"> {
+  /** The protocol's range of the side effect under way. */
+  tool: number | null;
 }
 
 /** A side effect under way: it outlives the attempt that began it. */
@@ -118,6 +124,7 @@ export interface World {
   /** Who set the timer still lives. */
   timerKept: boolean;
   processes: Process[];
+  errands: readonly Errand[];
   ledger: Ledger;
   budget: Budget;
   /** For new ids. */
@@ -148,6 +155,7 @@ export function newWorld(config: Config): World {
     log: [],
     timerMs: null,
     timerKept: true,
+    errands: [],
     processes: Array.from({ length: config.workers }, () => newProcess(config)),
     ledger,
     budget: { inputs, operations, faults, renewals },
