@@ -90,7 +90,7 @@ export const faults = [
     name: "claim not idempotent",
     rule: "a claim asked again with the same id gets the same answer",
     file: protocol,
-    old: "if (r.lease?.claimId === e.claimId) return granted(r.lease);",
+    old: "if (r.lease?.claimId === e.claimId) return window.granted(r, r.lease);",
     new: "",
     explore: "core",
     changes: two,

@@ -29,7 +29,8 @@ export interface Key {
 const leastSecret = 16;
 
 /**
- * `name:role:secret` entries; several roles are joined by `+`.
+ * `name:role:secret` entries; several roles are joined by `+`. A name may stand twice, with two secrets: while a key is
+ * rotated, both are valid.
  * @throws ConfigError naming the entry by position and name, never its secret.
  */
 export function parseKeys(entries: readonly string[]): Key[] {
@@ -50,7 +51,12 @@ export function parseKeys(entries: readonly string[]): Key[] {
     }
     if (secret.length < leastSecret)
       problems.push(`${where}: the secret must have at least ${leastSecret} characters.`);
-    if (keys.some((key) => key.name === name)) problems.push(`${where}: another entry has the same name.`);
+    const sameName = keys.filter((key) => key.name === name);
+    if (sameName.length > 1) problems.push(`${where}: two entries have that name already, the new secret and the old.`);
+    if (sameName.some((key) => [...key.roles].sort().join("+") !== [...given].sort().join("+")))
+      problems.push(`${where}: the entry of the same name has other roles; while rotating both have the same.`);
+    if (keys.some((key) => timingSafeEqual(key.digest, digest(secret))))
+      problems.push(`${where}: another entry has the same secret.`);
     keys.push({ name, roles: new Set(given as Role[]), digest: digest(secret) });
   });
   if (problems.length > 0) throw new ConfigError(problems);

@@ -25,8 +25,16 @@ describe("keys", () => {
     expect(() => parseKeys([entry])).not.toThrow("0123456789abcdef");
   });
 
-  test("one name, one key", () => {
-    expect(() => parseKeys([entries[0] as string, `web:read:${secrets.eye}`])).toThrow("the same name");
+  test("one name, at most two secrets, with the same roles", () => {
+    const keys = parseKeys([entries[0] as string, `web:send:${secrets.eye}`]);
+    expect(findKey(keys, secrets.web)?.name).toBe("web");
+    expect(findKey(keys, secrets.eye)?.name).toBe("web");
+    expect(() => parseKeys([entries[0] as string, `web:read:${secrets.eye}`])).toThrow("other roles");
+    expect(() => parseKeys([entries[0] as string, `web:send:${secrets.eye}`, "web:send:0123456789abcdef"])).toThrow(
+      "two entries",
+    );
+    expect(() => parseKeys([entries[0] as string, `other:send:${secrets.web}`])).toThrow("the same secret");
+    expect(() => parseKeys(["a:send+read:0123456789abcdef", "a:read+send:0123456789abcdeg"])).not.toThrow();
   });
 
   test("a public host needs keys", () => {

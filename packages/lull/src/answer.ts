@@ -7,20 +7,22 @@ import { LullError } from "./errors.ts";
 import { checkObject, checkParts } from "./intake.ts";
 import type { JsonObject, Part } from "./model.ts";
 import type { Settings } from "./options.ts";
-import { type Answer, isBlank, type PartLike, type Respond, type Turn } from "./turn.ts";
+import { answerOf } from "./streamed.ts";
+import { type Answer, isBlank, type PartLike, type Respond, type Responded, type Turn } from "./turn.ts";
 
 /** So that a synchronous throw is an error like any other. */
-export async function call(respond: Respond, turn: Turn): Promise<Awaited<ReturnType<Respond>>> {
-  return respond(turn) as Awaited<ReturnType<Respond>>;
+export async function call(respond: Respond, turn: Turn): Promise<Responded> {
+  return respond(turn);
 }
 
 /** What `respond()` gave back, as parts. A stream is said part by part. */
 export async function partsOf(
-  result: Answer | AsyncIterable<PartLike>,
+  given: Responded,
   turn: Turn,
   settings: Settings,
   spoke: () => boolean,
 ): Promise<{ parts: Part[] | null; metadata?: JsonObject }> {
+  const result = await answerOf(given, turn);
   if (typeof result === "object" && result !== null && Symbol.asyncIterator in result) {
     let count = 0;
     for await (const part of result) {

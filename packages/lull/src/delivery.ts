@@ -5,7 +5,7 @@
  * @module
  */
 import { enough } from "./clock.ts";
-import type { ConversationRecord, EntryOf, Json, LogEntry, Outbox, Part, PartReceipt, Seq } from "./model.ts";
+import type { ConversationRecord, Draft, EntryOf, Json, LogEntry, Outbox, Part, PartReceipt, Seq } from "./model.ts";
 import type { Channel, Clock, Delivery, Receipt } from "./ports.ts";
 import { inputsOf } from "./window.ts";
 
@@ -84,6 +84,31 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+/** The channel, where what is to be done is to take the draft back. */
+export function retractingBy(channel: Channel, record: ConversationRecord): Channel {
+  const { draft } = record;
+  return {
+    ...channel,
+    // Taking back twice is taking back.
+    idempotent: true,
+    async deliver(_part, { signal }) {
+      if (channel.draft === undefined || draft == null)
+        return { status: "failed", error: `channel ${channel.name} cannot take drafts back` };
+      await channel.draft(null, {
+        ...draftDelivery(record.id, draft),
+        inDoubt: draft.externalId === undefined,
+        signal,
+      });
+      return { status: "sent" };
+    },
+  };
+}
+
+/** What a channel is told about a draft. */
+export function draftDelivery(conversation: string, { id, externalId, address }: Draft) {
+  return { conversation, key: id, address, ...(externalId !== undefined && { id: externalId }) };
+}
+
 /** For authors without a channel: a reply is delivered by being in the log, where clients read it. */
 export const logChannel: Channel = {
   name: "log",
@@ -146,6 +171,9 @@ export function deliveryOf(
           outbox.to,
         )
       : [];
+  const traces = inputs.flatMap(({ trace }) => trace ?? []);
+  const { draft } = record;
+  const replaces = index === 0 && draft != null && draft.id === outbox.draft;
   return {
     conversation: record.id,
     replyId: outbox.replyId,
@@ -155,7 +183,9 @@ export function deliveryOf(
     attempt,
     covers: inputs.map(({ id }) => id),
     overtaken: head?.kind === "reply" && head.overtaken,
-    cause: outbox.cause,
+    cause: outbox.cause === "retract" ? "send" : outbox.cause,
+    ...(traces.length > 0 && { traces }),
+    ...(replaces && { draft: { key: draft.id, ...(draft.externalId !== undefined && { id: draft.externalId }) } }),
     address: addressOf(record, log),
     ...(head?.metadata === undefined ? {} : { metadata: head.metadata }),
   };

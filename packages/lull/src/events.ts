@@ -34,6 +34,11 @@ export type EventType =
   | "inputs.parked"
   | "effect.recorded"
   | "effect.unknown"
+  | "draft.shown"
+  | "draft.replaced"
+  | "draft.retracted"
+  | "draft.left"
+  | "usage.recorded"
   | "send.queued"
   | "human.replied"
   | "handoff.started"
@@ -90,12 +95,13 @@ const plain = {
   part: "part.added",
   effect: "effect.recorded",
   "effect-unknown": "effect.unknown",
+  usage: "usage.recorded",
   send: "send.queued",
   human: "human.replied",
   handoff: "handoff.started",
   resumed: "handoff.ended",
   reset: "conversation.reset",
-} as const satisfies Record<Exclude<LogKind, "ended" | "receipt" | "closed" | "settled">, EventType>;
+} as const satisfies Record<Exclude<LogKind, "ended" | "receipt" | "closed" | "settled" | "draft">, EventType>;
 
 /** The event of a log entry. Pure. */
 export function eventOf(conversation: ConversationId, entry: LogEntry): LullEvent {
@@ -112,6 +118,8 @@ function typeOf(entry: LogEntry): EventType {
       return entry.outcome === "withdrawn" ? "reply.withdrawn" : "reply.closed";
     case "settled":
       return entry.outcome === "parked" ? "inputs.parked" : "inputs.settled";
+    case "draft":
+      return `draft.${entry.state}`;
     default:
       return plain[entry.kind];
   }

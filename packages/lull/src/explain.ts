@@ -70,8 +70,9 @@ function sentence(
     case "attempt": {
       const waited = last === null ? "" : ` after ${span(entry.atMs - last)} of quiet`;
       const which = entry.attempt === 1 ? "The model started" : `The model started again (attempt ${entry.attempt})`;
+      const beside = entry.crossed === undefined ? "" : "; its first message had crossed the reply before";
       const seal = entry.sealed ? "; the user had waited long enough, so newer input does not restart it" : "";
-      return `${which}${waited}, with everything up to version ${entry.to}${seal}.`;
+      return `${which}${waited}${why(entry.wait)}, with everything up to version ${entry.to}${beside}${seal}.`;
     }
     case "absorbed":
       return `The running attempt took in newer messages, up to version ${entry.to}.`;
@@ -91,6 +92,10 @@ function sentence(
       }.`;
     case "part":
       return `Part ${entry.index + 1} was added to the reply.`;
+    case "draft":
+      return drafts[entry.state](entry.state === "left" && entry.error !== undefined ? `: ${entry.error}` : "");
+    case "usage":
+      return `The attempt cost ${count(entry.tokens, "token")}.`;
     case "receipt":
       return `Part ${entry.index + 1} ${states[entry.state]}${entry.error === undefined ? "" : ` (${entry.error})`}${
         entry.retryAtMs === undefined ? "" : `; next try at ${clockTime(entry.retryAtMs)}`
@@ -129,6 +134,30 @@ const endings: Record<EntryOf<"ended">["outcome"], (after: string) => string> = 
   "handed-off": (after) => `The attempt ended${after}: a human took over`,
   "answered-by-human": (after) => `The attempt ended${after}: a human answered`,
   reset: (after) => `The attempt ended${after}: the conversation was reset`,
+};
+
+/** What is worth saying about a wait: nothing, where it simply was the setting's. */
+function why(wait: Wait | undefined): string {
+  return wait === undefined || wait.reason === "setting" ? "" : ` (${waits[wait.reason](span(wait.targetMs))})`;
+}
+
+const waits: Record<Exclude<Wait["reason"], "setting">, (target: string) => string> = {
+  restarts: (target) => `discarded so often that it waited for all of ${target}`,
+  typing: () => "held while the user typed",
+  incomplete: () => "held for an incomplete message",
+  cap: () => "the longest wait was over",
+  message: (target) => `a message asked for ${target}`,
+  flush: () => "an answer was wanted at once",
+  pace: (target) => `this user's pace asks for ${target}`,
+  question: (target) => `a question asks for ${target}`,
+  judged: (target) => `by completeness ${target}`,
+};
+
+const drafts: Record<EntryOf<"draft">["state"], (why: string) => string> = {
+  shown: () => "Provisional text is being shown.",
+  replaced: () => "The reply took the draft's place.",
+  retracted: () => "The draft was taken back.",
+  left: (why) => `The draft could not be taken back${why}.`,
 };
 
 const states: Record<EntryOf<"receipt">["state"], string> = {

@@ -56,11 +56,15 @@ export { apply } from "./protocol.ts";
 export { memory } from "./stores/memory/index.ts";
 export {
   type Answer,
+  type AttemptOutcome,
+  type CrossedReply,
   type EffectView,
+  type ModelResult,
   type OnceContext,
   type OnceOptions,
   type PartLike,
   type Respond,
+  type Responded,
   type Turn,
   textOf,
 } from "./turn.ts";

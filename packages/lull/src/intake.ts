@@ -26,6 +26,8 @@ export interface Incoming {
   /** Where and how to reply; handed to the channel as it is. */
   address?: Json;
   metadata?: JsonObject;
+  /** Trace context of the caller (W3C `traceparent`); `lull/otel` sets it. */
+  trace?: string;
   /** This message's own quiet target; 0 = answer now. */
   quietMs?: number;
   /** More of it is on the way; complete it with `edit`. */
@@ -236,6 +238,7 @@ const incomingKeys = [
   "replyTo",
   "address",
   "metadata",
+  "trace",
   "quietMs",
   "incomplete",
   "context",
@@ -272,6 +275,7 @@ export function checkIncoming(given: Incoming, settings: Settings, prefix = ""):
     ...(given.metadata === undefined
       ? {}
       : { metadata: checkObject(`${prefix}metadata`, given.metadata, settings.maxAddressBytes) }),
+    ...(given.trace === undefined ? {} : { trace: checkId(`${prefix}trace`, given.trace, settings) }),
     ...(given.quietMs === undefined
       ? {}
       : { quietMs: checkDuration(`${prefix}quietMs`, given.quietMs, limits.maxWaitMs) }),

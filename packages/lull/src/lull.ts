@@ -39,7 +39,7 @@ import { inputsOf, keepFrom, targetOf, wakeAt } from "./window.ts";
 /** An edit: what the message says now. `incomplete: false` says that an incomplete message is complete. */
 export type Edit = Pick<
   Incoming,
-  "id" | "text" | "parts" | "author" | "sentAt" | "metadata" | "quietMs" | "incomplete"
+  "id" | "text" | "parts" | "author" | "sentAt" | "metadata" | "trace" | "quietMs" | "incomplete"
 >;
 
 /** The reply that covers a message, or how the message ended without one. */

@@ -41,6 +41,8 @@ export interface Content {
   /** Id of the message this one answers. */
   replyTo?: string;
   metadata?: JsonObject;
+  /** Trace context of whoever handed it in (W3C `traceparent`), so that spans of other processes can be linked to it. */
+  trace?: string;
 }
 
 /**
@@ -112,6 +114,9 @@ export type ReplyEnding =
   /** A hand-off, a human or a reset cancelled what was not sent yet. */
   | "cancelled";
 
+/** `replaced`: the reply took its place. `retracted`: taken back. `left`: the channel could not take it back. */
+export type DraftEnding = "replaced" | "retracted" | "left";
+
 /** Why inputs ended without a reply. */
 export type SpanEnding = "removed" | "silent" | "human" | "dropped" | "context" | "parked";
 
@@ -168,6 +173,11 @@ export type LogBody =
   | {
       kind: "send";
       id: string;
+  /** Provisional text is on the screen, for an answer up to `version`; or what became of it. */
+  | { kind: "draft"; draftId: string; state: "shown"; fence: Fence; version: Version; address: Json }
+  | { kind: "draft"; draftId: string; state: DraftEnding; error?: string | undefined }
+  /** What an attempt cost, as its author counts it; `details` are the author's own. */
+  | { kind: "usage"; fence: Fence; tokens: number; details?: JsonObject | undefined }
       replyId: string;
       parts: Part[];
       when: "after-turn" | "if-quiet";
@@ -278,7 +288,8 @@ export interface OutboxPart {
 
 export interface Outbox {
   replyId: string;
-  cause: "turn" | "fallback" | "send";
+  /** `retract`: takes back the draft of that id; no inputs, and nothing new to see. */
+  cause: "turn" | "fallback" | "send" | "retract";
   fence: Fence;
   from: Version;
   to: Version;
@@ -333,6 +344,8 @@ export interface QueuedSend {
   seq: Seq;
   parts: number;
   atMs: number;
+  /** The draft whose place it takes. */
+  draft?: string;
 }
 
 /**
@@ -350,6 +363,23 @@ export interface ConversationRecord {
   seq: Seq;
   /** Identity of the unanswered range; effects and idempotency keys carry it. Grows. */
   span: number;
+/** Provisional text on the screen, until the reply takes its place or it is taken back. */
+export interface Draft {
+  /** Also the idempotency key for the platform. */
+  id: string;
+  /** Its log entry. */
+  seq: Seq;
+  /** Who shows it: the newest attempt that took it on. */
+  fence: Fence;
+  /** The newest input it answers: what came later stands below it on the screen. */
+  version: Version;
+  /** Where it is shown. */
+  address: Json;
+  atMs: number;
+  /** The platform's id of it, once known. */
+  externalId?: string;
+}
+
   window: Window | null;
   lease: Lease | null;
   fence: Fence;
@@ -407,6 +437,10 @@ export interface Limits {
   /** Effects of one span. */
   maxEffects: number;
   /** Messages of the bot's own accord that wait. */
+  draft?: Draft | null;
+  pace?: Pace;
+  /** What the running period has cost. */
+  spent?: { sinceMs: number; tokens: number };
   maxSends: number;
   /** A part older than this is not tried any more. */
   deliverMaxMs: number;
@@ -551,6 +585,12 @@ type Fresh = { is: "early"; atMs: number } | { is: "superseded" } | Lost;
 
 export interface Outcomes {
   receive:
+  /** Provisional text is about to be shown (`draftId` if there is none yet), or is known to the platform as `externalId`. */
+  | ({ type: "draft"; draftId: string; externalId?: string } & Held)
+  /** It is gone. Needs no lease: it may be taken back by whoever knows of it. */
+  | { type: "undraft"; draftId: string; ending: DraftEnding; error?: string }
+  /** Needs no lease: what was spent was spent. `everyMs`: the period the conversation's costs are summed over. */
+  | { type: "spend"; fence: Fence; tokens: number; everyMs: number; details?: JsonObject }
     | { is: "accepted"; version: Version; seq: Seq; startAtMs: number | null; quietAtMs: number | null }
     | { is: "rejected"; reason: "full" };
   edit: Changed | { is: "unchanged"; version: Version };
@@ -652,9 +692,13 @@ export function unsettled({ state }: OutboxPart): boolean {
 }
 
 /** A reply whose inputs are `r.answered < version ≤ reply.to`. Only a turn's can be taken back. */
+  /** `stale`: an older draft must be taken back first, because newer input stands below it. */
+  draft: { is: "drafted" | "stale"; draft: Draft } | Fresh;
+  undraft: { is: "ended" | "nothing" };
+  spend: { is: "spent"; sinceMs: number; tokens: number };
 export function outboxOf(
   r: ConversationRecord,
-  reply: Pick<Outbox, "cause" | "replyId" | "fence" | "to" | "sealed" | "open">,
+  reply: Pick<Outbox, "cause" | "replyId" | "fence" | "to" | "sealed" | "open" | "draft">,
   seq: Seq,
   count: number,
   nowMs: number,
@@ -669,4 +713,10 @@ export function outboxOf(
 export function outboxOfSend(r: ConversationRecord, { replyId, seq, parts }: QueuedSend, nowMs: number): Outbox {
   const place = { cause: "send" as const, fence: r.fence, to: r.answered, sealed: true, open: false };
   return outboxOf(r, { ...place, replyId }, seq, parts, nowMs);
+}
+
+/** What takes a draft back: an outbox of its own, so that retries, doubt and crashes are those of every part. */
+export function outboxOfDraft(r: ConversationRecord, { id, seq, fence }: Draft, nowMs: number): Outbox {
+  const place = { cause: "retract" as const, fence, to: r.answered, sealed: true, open: false };
+  return outboxOf(r, { ...place, replyId: id }, seq, 1, nowMs);
 }

@@ -59,6 +59,12 @@ export interface LullOptions {
       maxEffectBytes: number;
       seenMs: number;
     }
+  /**
+   * How sure it is that the user has said it all: 0 … 1, where 0.5 is no opinion. Asked after every message, beside the
+   * wait, with everything unanswered: 1 halves the quiet target, 0 doubles it, never beyond the cap. Messages with a
+   * `quietMs` of their own keep it. What throws, or is no such number, is as if it had not been asked.
+   */
+  completeness?: (messages: readonly Input[], conversation: ConversationId) => number | PromiseLike<number>;
   >;
   /** Words that act at arrival, before any window. Whole message, case-insensitive. Default none. */
   commands?: { stop?: string[]; reset?: string[] };
@@ -188,10 +194,10 @@ function able(name: string, value: unknown, methods: readonly string[]): void {
 
 function checkChannel(name: string, value: Channel): void {
   able(name, value, ["deliver"]);
-  const { name: called, idempotent, find, typing, whenInDoubt, timeoutMs } = value;
+  const { name: called, idempotent, find, draft, draftMs, typing, typingMs, whenInDoubt, timeoutMs } = value;
   if (typeof called !== "string" || called === "") refuse(`${name}.name`, "a non-empty string", called);
   if (typeof (idempotent ?? false) !== "boolean") refuse(`${name}.idempotent`, "true or false", idempotent);
-  for (const [key, method] of Object.entries({ find, typing }))
+  for (const [key, method] of Object.entries({ find, draft, typing }))
     if (method !== undefined && typeof method !== "function") refuse(`${name}.${key}`, "a function", method);
   oneOf(`${name}.whenInDoubt`, whenInDoubt, ["at-least-once", "at-most-once"], "at-least-once");
   whole(`${name}.timeoutMs`, timeoutMs, 1, 1, day);
@@ -208,6 +214,8 @@ function checkChannels({ deliver, channels }: LullOptions): void {
   });
   const twice = channels.find(({ name }, index) => channels.findIndex((other) => other.name === name) !== index);
   if (twice !== undefined) throw new LullError("invalid-options", `Two channels are named ${show(twice.name)}.`);
+  whole(`${name}.draftMs`, draftMs, 1, 1, day);
+  whole(`${name}.typingMs`, typingMs, 1, 1, day);
 }
 
 /**
@@ -221,7 +229,11 @@ export function checkDebounce(value: Preset | Debounce, name = "debounce"): Requ
   }
   known(name, value, ["quietMs", "startMs", "maxWaitMs"]);
   const quietMs = whole(`${name}.quietMs`, value.quietMs, defaults.quietMs, 0, longestMs);
-  const startMs = whole(`${name}.startMs`, value.startMs, Math.min(defaults.startMs, quietMs), 0, longestMs);
+  const usualMs = Math.min(defaults.startMs, quietMs);
+  const named = value.startMs === "eager" || value.startMs === "frugal" ? value.startMs : null;
+  const start = named === "eager" ? Math.min(defaults.eagerMs, quietMs) : named === null ? value.startMs : undefined;
+  if (typeof start === "string") refuse(`${name}.startMs`, "a whole number, eager or frugal", start);
+  const startMs = whole(`${name}.startMs`, start, usualMs, 0, longestMs);
   const maxWaitMs = whole(`${name}.maxWaitMs`, value.maxWaitMs, Math.max(defaults.maxWaitMs, quietMs), 0, longestMs);
   if (startMs > quietMs)
     throw new LullError(
@@ -233,7 +245,23 @@ export function checkDebounce(value: Preset | Debounce, name = "debounce"): Requ
       "invalid-options",
       `${name}.maxWaitMs (${maxWaitMs}) is less than quietMs (${quietMs}): the cap would cut every window short. Raise maxWaitMs.`,
     );
-  return { quietMs, startMs, maxWaitMs };
+  return {
+    quietMs,
+    startMs,
+    maxWaitMs,
+    ...(named === "frugal" && modelMs !== null && { leadMs: Math.ceil(modelMs) }),
+    ...checkAdaptive(`${name}.adaptive`, value.adaptive),
+  };
+}
+
+function checkAdaptive(name: string, value: Debounce["adaptive"]): Pick<Limits, "adaptive"> {
+  if (value === undefined || value === false) return {};
+  if (value === true) return { adaptive: { crossed: adaptive.crossed } };
+  known(name, value, ["crossed"]);
+  const { crossed = adaptive.crossed } = value;
+  if (typeof crossed !== "number" || !(crossed > 0 && crossed < 1))
+    refuse(`${name}.crossed`, "a share greater than 0 and less than 1", crossed);
+  return { adaptive: { crossed } };
 }
 
 function backoff(

@@ -233,6 +233,22 @@ export interface Delivery {
   cause: "turn" | "fallback" | "send";
   address: Json;
   metadata?: JsonObject;
+  /** A draft of this part is on the screen: turn it into the part, or send the part and then delete it. */
+  draft?: { key: string; id?: string };
+  /** Trace contexts (`traceparent`) of the inputs the reply answers. */
+  traces?: string[];
+  signal: AbortSignal;
+}
+
+export interface DraftDelivery {
+  conversation: ConversationId;
+  /** The same for every call about this draft. */
+  key: string;
+  /** The platform's id of it, as the channel named it. Absent: nothing is known to be on the screen. */
+  id?: string;
+  /** An earlier call may have shown it, and its id was lost in a crash: look for `key` where the platform can. */
+  inDoubt: boolean;
+  address: Json;
   signal: AbortSignal;
 }
 
@@ -247,6 +263,18 @@ export interface Channel {
   deliver(part: Part, context: Delivery): Promise<Receipt | void>;
   /** Asks the platform whether a part arrived. Resolves to null when it certainly did not. */
   find?(context: Delivery): Promise<Receipt | null>;
+  /**
+   * Shows provisional text, replaces what it showed before, or takes it back (`part` is null). Resolves to the
+   * platform's id of it. Only for platforms that can edit or delete; whoever has it also takes `delivery.draft`.
+   */
+  draft?(part: Part | null, context: DraftDelivery): Promise<{ id?: string } | void>;
+  /** Least time between two changes of a draft. Default 1,000. */
+  draftMs?: number;
+  /**
+   * How long a typing event of this platform's users counts, where none says that it ended: what the platform shows it
+   * for. Default `limits.typingMs`.
+   */
+  typingMs?: number;
   /** Shows or hides a typing indicator; errors are ignored. */
   typing?(on: boolean, context: { conversation: ConversationId; address: Json }): void | Promise<void>;
   /** What to do with a part in doubt where the platform cannot tell: default "at-least-once". */

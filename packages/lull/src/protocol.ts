@@ -39,9 +39,12 @@
  * | handoff, humanReply, resume, reset, retry | — | attempt ended, queued parts cancelled; a part being attempted keeps its lease until settled | done … |
  * | send | key not used (store) | queued for its place | queued · dropped · full |
  *
+ * | draft | holder, fresh, quiet, no reply yet | the record knows the draft before it is shown | drafted · stale · early · superseded · lost |
+ * | undraft, spend | — | the draft is gone · a cost is noted | ended · nothing · spent |
  * @module
  */
 import * as m from "./model.ts";
+import * as drafts from "./drafts.ts";
 import * as window from "./window.ts";
 
 const lost = { is: "lost" } as const;
@@ -149,20 +152,13 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   function post({ parts, overtaken = false, metadata, sealed = true, open = false, ...reply }: m.NewReply): m.Outbox {
     const content = { parts: [...parts], open, overtaken, metadata, address: r.address };
     const seq = note({ kind: "reply", from: r.answered, ...reply, ...content });
-    r.outbox = m.outboxOf(r, { ...reply, sealed, open }, seq, parts.length, now);
+    r.outbox = m.outboxOf(r, { ...reply, ...drafts.place(r, reply.to), sealed, open }, seq, parts.length, now);
     return r.outbox;
   }
 
   function mark({ replyId, parts }: m.Outbox, part: m.OutboxPart, state: m.PartState, more: m.ReceiptNotes = {}): void {
     Object.assign(part, { state, ...(state === "sent" && { doubt: false }) });
     note({ kind: "receipt", replyId, index: parts.indexOf(part), state, ...more });
-  }
-
-  /** Marks the part as on its way, before it is. The attempt makes progress, so its deadline moves. */
-  function launch(lease: m.Lease, part: m.OutboxPart | undefined): boolean {
-    if (part !== undefined) Object.assign(part, { state: "attempting", tries: part.tries + 1 });
-    Object.assign(lease, window.term(now, limits));
-    return part !== undefined;
   }
 
   /** Nothing more of it will be sent. */
@@ -195,8 +191,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     return vacate(outbox, "withdrawn");
   }
 
-  function vacate({ replyId, from, to }: m.Outbox, outcome: m.ReplyEnding): true {
-    note({ kind: "closed", replyId, from, to, outcome });
+  function vacate(outbox: m.Outbox, outcome: m.ReplyEnding): true {
+    drafts.vacated(r, outbox, outcome, note);
     r.outbox = r.lease = null;
     rest();
     return true;
@@ -260,11 +256,6 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     return r.lease;
   }
 
-  function granted({ fence, version, deadlineMs, sealed }: m.Lease): m.Outcomes["claim"] {
-    if (r.outbox !== null) return { is: "deliver", fence, replyId: r.outbox.replyId, deadlineMs };
-    return { is: "respond", fence, version, from: r.answered, attempt: r.attempts, span: r.span, sealed, deadlineMs };
-  }
-
   function endHandoff(id: string, backlog: m.Backlog, by?: string): void {
     r.handoff = null;
     note({ kind: "resumed", id, backlog, by });
@@ -313,20 +304,24 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
     claim(e) {
       const nothing = () => ({ is: "nothing", wakeAtMs: window.wakeAt(r, limits) }) as const;
-      if (r.lease?.claimId === e.claimId) return granted(r.lease);
+      if (r.lease?.claimId === e.claimId) return window.granted(r, r.lease);
       if (r.ended.some(({ claimId }) => claimId === e.claimId)) return nothing();
+      const left = drafts.leftOver(r);
+      if (left !== null) r.outbox = m.outboxOfDraft(r, left, now);
       if (r.lease !== null && r.lease.expiresAtMs > now) return nothing();
       if (r.lease !== null) expire(r.lease, e);
       const next = window.nextSend(r);
       if (next !== undefined) [r.outbox, r.sends] = [m.outboxOfSend(r, next, now), r.sends.slice(1)];
       if (r.outbox !== null)
-        return window.tryAt(r.outbox) > now ? nothing() : granted(take(e, "deliver", r.outbox.sealed));
+        return window.tryAt(r.outbox) > now ? nothing() : window.granted(r, take(e, "deliver", r.outbox.sealed));
       if (r.handoff !== null || r.window === null || window.dueAt(r, r.window, limits) > now) return nothing();
       Object.assign(r, { attempts: r.attempts + 1, retryAtMs: null });
       const lease = take(e, "respond", e.seals === true || now >= window.capAt(r.window, limits));
       const { fence, owner, version: to, sealed } = lease;
-      note({ kind: "attempt", fence, owner, from: r.answered, to, attempt: r.attempts, sealed });
-      return granted(lease);
+      const wait = window.startWait(r.window, limits, r.restarts, now);
+      const told = { sealed, wait, crossed: r.window.crossed?.replyId };
+      note({ kind: "attempt", fence, owner, from: r.answered, to, attempt: r.attempts, ...told });
+      return window.granted(r, lease);
     },
 
     renew(e) {
@@ -410,7 +405,11 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       endSpan();
       r.tempo = window.counted(r.tempo, now);
       Object.assign(lease, { purpose: open ? "respond" : "deliver", newer: null });
-      return { is: "committed", replyId, sends: launch(lease, e.elsewhere ? undefined : outbox.parts[0]) };
+      return {
+        is: "committed",
+        replyId,
+        sends: window.launch(lease, e.elsewhere ? undefined : outbox.parts[0], now, limits),
+      };
     },
 
     append: owned(({ index, part, replyId }, outbox) => {
@@ -441,7 +440,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
         return { is: "settled", done: closeIfSettled(outbox) };
       }
       if (nextAtMs > now) return { is: "early", atMs: nextAtMs };
-      launch(lease, part);
+      window.launch(lease, part, now, limits);
       return { is: "attempting", tries: tries + 1, doubt };
     }),
 
@@ -510,6 +509,12 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       window.pushAll(r, past.fromSeq, { quietMs: 0 }, now, limits);
       r.parked = r.last = null;
       return { is: "revived", count: past.to - past.from };
+    draft: held((e, lease) => drafts.show(r, e, lease, unfit(lease), note, now)),
+
+    undraft: (e) => drafts.end(r, e, note),
+
+    spend: (e) => drafts.spend(r, e, note, now),
+
     },
 
     send({ type: _, ...send }) {

@@ -7,7 +7,8 @@
 import { call, partsOf } from "./answer.ts";
 import type { Cells, StoreTime } from "./cell.ts";
 import { enough } from "./clock.ts";
-import { addressOf, choose, contentOf, deliveryOf, messageOf, tryPart, whenInDoubt } from "./delivery.ts";
+import { addressOf, choose, contentOf, deliveryOf, messageOf, retractingBy, tryPart, whenInDoubt } from "./delivery.ts";
+import { type Drafting, drafting } from "./drafting.ts";
 import { LullError } from "./errors.ts";
 import type { LullEvent } from "./events.ts";
 import type {
@@ -24,9 +25,18 @@ import type {
 } from "./model.ts";
 import type { Logger, Settings } from "./options.ts";
 import type { Channel, Clock, Store } from "./ports.ts";
-import { abortReason, type Respond, type Turn, turnOf } from "./turn.ts";
+import { type AttemptOutcome, abortReason, type Respond, type Turn, turnOf } from "./turn.ts";
 import { inputsOf, quietAt } from "./window.ts";
-import { decide, type Exchange, type Grasp, isIdle, step, type Worker, type WorkerEvent } from "./worker.ts";
+import {
+  type AbortCode,
+  decide,
+  type Exchange,
+  type Grasp,
+  isIdle,
+  step,
+  type Worker,
+  type WorkerEvent,
+} from "./worker.ts";
 
 /** How long a claim waits for a store that does not answer; the due index brings the conversation back. */
 const claimPatienceMs = 10_000;
@@ -44,6 +54,10 @@ export interface Attempt {
   said: number;
 }
 
+  drafts: Drafting | null;
+  /** Resolves `turn.ended`, once. */
+  end(outcome: AttemptOutcome): void;
+  ended: Promise<AttemptOutcome>;
 /** A part said, until its first try is settled. */
 interface Said {
   part: Part;
@@ -137,7 +151,10 @@ export function performer(place: Place): Performer {
 
   /** The lease is gone: nobody waits for it any more. */
   function letGo(run: Run): void {
-    for (const said of run.said.splice(0)) said.reject(run.attempt?.stop.signal.reason ?? abortReason("lost"));
+    const reason: unknown = run.attempt?.stop.signal.reason ?? abortReason("lost");
+    for (const said of run.said.splice(0)) said.reject(reason);
+    // Unless it was told by what was written.
+    run.attempt?.end((reason as { code: AbortCode }).code);
     if (run.typing !== null) showTyping(run, false);
     run.wait?.stop.abort(enough);
     run.wait = null;
@@ -179,6 +196,8 @@ export function performer(place: Place): Performer {
       dispatch(run, done);
       if (claiming && run.worker.lease !== null) void beat(run, run.worker.lease);
     } catch (error) {
+      const ended = endingBy(command, outcome);
+      if (ended !== null) run.attempt?.end(ended);
       // What cannot be read will not mend itself: said once, and left to the scan.
       const mends = !LullError.isInstance(error) || error.retryable;
       if (mends || !unreadable.has(run.id))
@@ -316,7 +335,17 @@ export function performer(place: Place): Performer {
     const { lease: grasp, record } = run.worker;
     if (grasp === null || record === null || respond === undefined) return;
     const [stop, over] = [new AbortController(), new AbortController()];
-    const attempt: Attempt = { grasp, stop, over, holds: new Set(), effects: 0, said: 0 };
+    const attempt: Attempt = {
+      grasp,
+      stop,
+      over,
+      holds: new Set(),
+      sinceMs: 0,
+      effects: 0,
+      said: 0,
+      drafts: null,
+      ...ending(),
+    };
     run.attempt = attempt;
     const current = () => run.attempt === attempt && run.worker.lease?.fence === grasp.fence;
     try {
@@ -335,8 +364,11 @@ export function performer(place: Place): Performer {
       const retryAfterMs = (error as { retryAfterMs?: unknown } | null)?.retryAfterMs;
       const wish =
         typeof retryAfterMs === "number" && retryAfterMs >= 0 ? Math.min(Math.ceil(retryAfterMs), 86_400_000) : null;
+      if (attempt.said === 0) thought(clock.monotonic() - attempt.sinceMs);
+      await attempt.drafts?.finish();
       dispatch(run, { type: "threw", error: messageOf(error), ...(wish === null ? {} : { retryAfterMs: wish }) });
     } finally {
+      await attempt.drafts?.finish();
       attempt.over.abort(enough);
     }
   }
@@ -383,21 +415,28 @@ export function performer(place: Place): Performer {
         await clock.sleep(Math.max(1, untilMs - time.now()), either);
         attempt.holds.delete(hold);
       },
-      say: (part) =>
-        new Promise((resolve, reject) => {
+      async say(part) {
+        await attempt.drafts?.finish();
+        await new Promise<void>((resolve, reject) => {
           if (run.attempt !== attempt || run.worker.lease?.fence !== attempt.grasp.fence)
             return reject(abortReason("lost"));
           attempt.said += 1;
           run.said.push({ part, index: null, resolve, reject });
           dispatch(run, { type: "said", part });
-        }),
-      draft: (part) => emit({ type: "draft", conversation: run.id, atMs: time.now(), part }),
+        });
+      },
+      draft(part) {
+        emit({ type: "draft", conversation: run.id, atMs: time.now(), part });
+        attempt.drafts ??= draftsOf(run, attempt);
+        if (attempt.said === 0) attempt.drafts?.show(part);
+      },
       elsewhere: () => void lookOut(run, attempt),
       entry: async (seq) => run.log.get(seq) ?? (await store.log(run.id, { from: seq, limit: 1 })).entries[0],
       logBefore: async (seq, n) => (await store.log(run.id, { before: seq, limit: n })).entries,
       async during(effect) {
         attempt.effects += 1;
         void beat(run, attempt.grasp);
+      ended: attempt.ended,
         try {
           return await effect;
         } finally {
@@ -434,9 +473,32 @@ export function performer(place: Place): Performer {
       else if (is === "full") {
         run.said.splice(run.said.indexOf(unplaced), 1);
         unplaced.reject(new LullError("full", "A reply has at most limits.maxParts parts."));
+  /** For channels that can take back what they showed. */
+  function draftsOf(run: Run, attempt: Attempt): Drafting | null {
+    const { fence, claimId } = attempt.grasp;
+    const channel = choose(channels, run.worker.record?.address);
+    if (channel?.draft === undefined) return null;
+    const write = (event: ProtocolEvent) => sideExchange(run, event);
+    return drafting({
+      conversation: run.id,
+      channel,
+      signal: attempt.stop.signal,
+      clock,
+      logger,
+      now: () => time.now(),
+      expiresAtMs() {
+        const lease = run.worker.record?.lease;
+        return lease?.fence === fence ? lease.expiresAtMs : 0;
+      },
+      exchange: async (event) => (await write({ ...event, fence, claimId })).outcome as Outcomes["draft"],
+      undraft: async (draftId) => void (await write({ type: "undraft", draftId, ending: "retracted" })),
+    });
+  }
+
       }
     }
     // A part in doubt that the author does not want to be sent twice is settled without another try.
+    void run.attempt?.drafts?.finish();
     if (command.do !== "settle" && (command.do !== "attempt" || is !== "settled")) return;
     const failed = command.do === "settle" ? command.receipt.state === "failed" : "done" in outcome && outcome.done;
     for (const said of run.said.filter(({ index }) => index === command.index)) {
@@ -466,7 +528,9 @@ export function performer(place: Place): Performer {
           for (const entry of (await store.log(run.id, { from: seq, limit: 1 })).entries) run.log.set(entry.seq, entry);
       await readCovered(run, outbox);
       const part = contentOf(run.log.get(place.seq), place.index);
-      const channel = choose(channels, addressOf(record, run.log));
+      const retracts = outbox.cause === "retract";
+      const named = choose(channels, retracts ? record.draft?.address : addressOf(record, run.log));
+      const channel = named !== undefined && retracts ? retractingBy(named, record) : named;
       if (channel === undefined) {
         const error = `no channel is named as in the address; known: ${channels.map(({ name }) => name).join(", ")}`;
         // Not the platform's refusal: another process may have the channel, an older or a newer release.
@@ -474,7 +538,7 @@ export function performer(place: Place): Performer {
       } else if (time.now() >= (run.worker.record?.lease?.expiresAtMs ?? 0)) {
         // This process stood still so long that others may have taken over: nothing visible any more.
         receipt = { state: "refused", error: "the lease ran out before the part was sent" };
-      } else if (part !== undefined) {
+      } else if (part !== undefined || retracts) {
         const context = deliveryOf(record, outbox, run.log, index, tries);
         receipt = await tryPart(channel, part, context, doubt, clock);
       }
@@ -502,3 +566,23 @@ type MayPark = Extract<ProtocolEvent, { type: "claim" | "fail" }>;
 function mayPark(event: ProtocolEvent): event is MayPark {
   return event.type === "claim" || event.type === "fail";
 }
+/** `turn.ended`: the first to tell counts. */
+function ending(): Pick<Attempt, "end" | "ended"> {
+  let end: Attempt["end"] = () => {};
+  const ended = new Promise<AttemptOutcome>((resolve) => {
+    end = resolve;
+  });
+  return { end, ended };
+}
+
+/** What a write said of the attempt it belongs to; null when it goes on. */
+function endingBy(command: Exchange, outcome: Outcomes[keyof Outcomes]): AttemptOutcome | null {
+  const { is } = outcome;
+  if (command.do === "commit" && is === "committed")
+    return "replyId" in outcome && outcome.replyId === null ? "silent" : "committed";
+  if (command.do === "commit" && is === "superseded") return is;
+  if (command.do === "discard" && (is === "superseded" || is === "handed-back")) return is;
+  if (command.do === "fail" && (is === "retry" || is === "parked")) return "failed";
+  return null;
+}
+

@@ -6,7 +6,7 @@
  */
 import type { AttemptRef } from "./elsewhere.ts";
 import { LullError } from "./errors.ts";
-import { byteLength, checkJson, checkPart } from "./intake.ts";
+import { byteLength, checkJson, checkObject, checkPart } from "./intake.ts";
 import type {
   ConversationId,
   ConversationRecord,
@@ -37,11 +37,24 @@ export type Answer =
   | { parts: PartLike[]; metadata?: JsonObject }
   | null;
 
+/**
+ * Results of the AI SDK, as they are. A stream of text (`streamText`, an agent's `stream`) is drafted while it comes and
+ * answered as a whole; an object (`generateObject`, `streamObject`, an object `output`) is answered as one data part.
+ */
+export type ModelResult = { readonly textStream: AsyncIterable<string> } | { readonly object: unknown };
+
 /** Answers one turn. May be called again for the same messages: after newer input, an error or a crash. */
-export type Respond = (turn: Turn) => Answer | PromiseLike<Answer> | AsyncIterable<PartLike>;
+export type Respond = (turn: Turn) => Responded | PromiseLike<Responded>;
+export type Responded = Answer | ModelResult | AsyncIterable<PartLike>;
 
 /** `turn.signal.reason` is a LullError of one of these codes. */
 export type { AbortCode };
+
+/**
+ * How an attempt ended. `committed`: its answer is in the outbox. `silent`: it ended without words, by choice. The others
+ * discarded it: newer input, an error, a shutdown, a human, a lost lease.
+ */
+export type AttemptOutcome = "committed" | "silent" | "failed" | "handed-back" | AbortCode;
 
 /** What an earlier attempt of the same turn already did. */
 export interface EffectView {
@@ -115,7 +128,10 @@ export interface Turn {
    * a part for good; `full` beyond `limits.maxParts`; `empty-answer`; `invalid-argument`.
    */
   say(part: PartLike): Promise<void>;
-  /** Shows provisional text to channels that can take it back (an event; never stored). */
+  /**
+   * Shows provisional text; the next call replaces it. Listeners hear of it at once (the event `draft`). A channel that
+   * can take it back shows it from the quiet target on, and not after `say`; the reply then takes its place.
+   */
   draft(part: PartLike): void;
   /**
    * For `return turn.elsewhere()`: the answer is given through `lull.attempt(turn.ref)`, by any process, until the
@@ -134,6 +150,16 @@ export interface TurnPort {
   record: ConversationRecord;
   /** The tail of the log as of the claim. */
   tail: readonly LogEntry[];
+  /**
+   * Notes what this attempt has cost, in the log and in the sum of the running period (`everyMs`; default a day, UTC).
+   * Works after the attempt has ended too. Resolves to the period's sum; `tokens: 0` only asks.
+   */
+  spend(
+    tokens: number,
+    options?: { everyMs?: number; details?: JsonObject },
+  ): Promise<{ sinceMs: number; tokens: number }>;
+  /** Resolves when this attempt's answer was committed or discarded. */
+  readonly ended: Promise<AttemptOutcome>;
   signal: AbortSignal;
   maxEffectBytes: number;
   now(): number;
@@ -153,6 +179,7 @@ export interface TurnPort {
 const abortReasons: Record<AbortCode, string> = {
   superseded: "Newer input came: this answer is discarded, and the turn starts over with everything.",
   lost: "The lease was lost: another worker answers this conversation.",
+  ended: Promise<AttemptOutcome>;
   answered: "The turn has been answered.",
   "timed-out": "The attempt took longer than turnTimeoutMs.",
   stopped: "This process is stopping: the turn goes on elsewhere.",
@@ -297,7 +324,11 @@ export function turnOf(port: TurnPort): Turn {
       });
     },
     async log(n = 50) {
-      const entries = await port.logBefore(record.window?.fromSeq ?? record.seq + 1, n);
+      const fromSeq = record.window?.fromSeq ?? record.seq + 1;
+      // Answers to what came before may stand behind this turn's first message.
+      const beside = port.tail.filter((entry) => isHistory(entry, grasp.from));
+      const before = n > beside.length ? await port.logBefore(fromSeq, n - beside.length) : [];
+      const entries = [...before, ...beside].slice(-n);
       // A reset means: as if nothing had been said before.
       return entries.slice(entries.findLastIndex((entry) => entry.kind === "reset" && entry.forget) + 1);
     },
@@ -329,7 +360,15 @@ export function turnOf(port: TurnPort): Turn {
       await port.say(checkPart("part", part));
     },
     draft(part) {
-      if (!signal.aborted) port.draft(checkPart("part", part));
+      if (!signal.aborted && !isBlank(part)) port.draft(checkPart("part", part));
+    },
+    async spend(tokens, { everyMs = 86_400_000, details } = {}) {
+      for (const [name, value] of Object.entries({ tokens, everyMs: everyMs - 1 }))
+        if (!Number.isSafeInteger(value) || value < 0)
+          throw new LullError("invalid-argument", `spend(): ${name} must be a whole number, not negative.`);
+      const more = details === undefined ? {} : { details: checkObject("details", details, port.maxEffectBytes) };
+      const { outcome } = await port.exchange({ type: "spend", fence, tokens, everyMs, ...more });
+      return { sinceMs: outcome.sinceMs, tokens: outcome.tokens };
     },
   };
 }
@@ -355,4 +394,26 @@ export function effectValue(key: string, value: unknown, mostBytes: number): Jso
     throw new LullError("effect-too-large", message);
   }
   return json;
+    ended: port.ended,
 }
+/** Entries of the running span that belong to what was said before it, and not to the turn. */
+function isHistory(entry: LogEntry, answered: number): boolean {
+  switch (entry.kind) {
+    case "message":
+    case "edit":
+    case "retraction":
+      return entry.aside !== undefined || entry.version <= answered;
+    case "reply":
+    case "part":
+    case "receipt":
+    case "closed":
+    case "settled":
+    case "human":
+    case "send":
+    case "reset":
+      return true;
+    default:
+      return false;
+  }
+}
+

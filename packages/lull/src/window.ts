@@ -16,6 +16,7 @@
 import type {
   Change,
   Content,
+import { leftOver } from "./drafts.ts";
   ConversationRecord,
   Effect,
   Fence,
@@ -239,7 +240,9 @@ export function typingUntil(
   limits: Limits,
 ): number | null {
   if (window === null || !on) return null;
-  const until = Math.min(nowMs + (forMs ?? limits.typingMs), capAt(window, limits));
+  // Whoever types for so long and sends nothing has probably left it: a draft in a box nobody looks at.
+  const abandonedAtMs = (window.typingSinceMs ?? nowMs) + (limits.typingMaxMs ?? Number.POSITIVE_INFINITY);
+  const until = Math.min(nowMs + (forMs ?? limits.typingMs), capAt(window, limits), abandonedAtMs);
   return until > (window.holdUntilMs ?? window.lastInputAtMs) + 1_000 ? until : window.holdUntilMs;
 }
 
@@ -268,6 +271,8 @@ export function extend(
   for (const effect of effects)
     if (effect.state === "begun" && effect.fence === renewal.fence) effect.untilMs = Math.max(effect.untilMs, until);
   if (lease !== null) lease.expiresAtMs = Math.max(lease.expiresAtMs, until);
+  const draft = leftOver(r);
+  if (draft !== null) return draft.atMs;
 }
 
 /** Keys are the author's own: `constructor` is one like any other. */
@@ -359,6 +364,19 @@ export function inputsOf(log: readonly LogEntry[], after: Version, upTo: Version
 export function targetOf(r: ConversationRecord, target: string, log: readonly LogEntry[]): Input | undefined {
   const after = r.outbox !== null && withdrawable(r.outbox) ? r.outbox.from : r.answered;
   return inputsOf(log, after).find((input) => (input.editOf ?? input.id) === target);
+/** Marks a part as on its way, before it is. The attempt makes progress, so its deadline moves. False without a part. */
+export function launch(lease: Lease, part: OutboxPart | undefined, nowMs: number, limits: Limits): boolean {
+  if (part !== undefined) Object.assign(part, { state: "attempting", tries: part.tries + 1 });
+  Object.assign(lease, term(nowMs, limits));
+  return part !== undefined;
+}
+
+/** What a lease just taken, or asked for again, is for. */
+export function granted(r: ConversationRecord, { fence, version, deadlineMs, sealed }: Lease): Outcomes["claim"] {
+  if (r.outbox !== null) return { is: "deliver", fence, replyId: r.outbox.replyId, deadlineMs };
+  return { is: "respond", fence, version, from: r.answered, attempt: r.attempts, span: r.span, sealed, deadlineMs };
+}
+
 }
 
 type Written = Extract<LogEntry, { kind: "message" | "edit" }>;
@@ -404,7 +422,7 @@ export function sameContent(input: Input, edit: Content & { incomplete?: true })
 }
 
 function contentOf(entry: Content): Content {
-  const { parts, author, sentAtMs, replyTo, metadata } = entry;
+  const { parts, author, sentAtMs, replyTo, metadata, trace } = entry;
   return {
     parts,
     ...(author === undefined ? {} : { author }),
@@ -426,3 +444,4 @@ export function inOrder(inputs: readonly Input[]): Input[] {
   });
   return keyed.sort((a, b) => (a.key === b.key ? 0 : a.key - b.key)).map(({ input }) => input);
 }
+    ...(trace === undefined ? {} : { trace }),

@@ -18,8 +18,10 @@ const performers = [...words, "worker", "intake", "alarms", "cell", "turn", "del
  */
 const mayImport: Record<string, readonly string[]> = {
   model: [],
-  window: ["model"],
-  protocol: ["model", "window"],
+  drafts: ["model"],
+  pace: ["model"],
+  window: ["model", "drafts", "pace"],
+  protocol: ["model", "drafts", "pace", "window"],
   worker: ["model", "window", "protocol"],
   errors: ["model"],
   events: ["model"],
@@ -37,17 +39,23 @@ const mayImport: Record<string, readonly string[]> = {
   elsewhere: ["model"],
   turn: [...words, "worker", "intake", "elsewhere"],
   delivery: [...words, "worker", "intake"],
-  answer: [...performers],
-  run: [...performers, "answer"],
-  engine: [...performers, "run"],
+  drafting: [...performers],
+  streamed: [...performers],
+  answer: [...performers, "streamed"],
+  run: [...performers, "answer", "drafting"],
+  engine: [...performers, "pace", "run"],
   attempt: [...performers, "elsewhere", "answer", "engine"],
   lull: [...performers, "engine", "view", "explain", "erase", "elsewhere", "attempt"],
+  ai: [...words, "turn", "streamed", "protocol"],
+  otel: [...words, "turn", "lull"],
   // Sees everything, and nothing sees it.
   testing: [...performers, "engine", "view", "explain", "lull", "elsewhere", "index", "stores", "channels"],
   index: [...performers, "engine", "view", "explain", "lull", "elsewhere", "attempt", "stores", "channels"],
 };
+/** Optional peers: only these rooms may name them. */
+const peers: Record<string, readonly string[]> = { ai: ["ai"], otel: ["@opentelemetry/api"] };
 const foldersOfStrangers = ["stores", "channels"];
-const pure = ["model", "window", "protocol", "worker"];
+const pure = ["model", "drafts", "pace", "window", "protocol", "worker"];
 
 const banned: Record<string, RegExp> = {
   "Date.now": /\bDate\s*\.\s*now\b/,
@@ -169,6 +177,7 @@ function importProblems(file: string, source: string): string[] {
       return [`${file} imports ${specifier}`];
     }
     const to = place(posix.join(posix.dirname(file), specifier));
+      if (peers[from.room]?.includes(specifier)) return [];
     const fine = to.room === from.room ? [from.desk, from.room].includes(to.desk) : allowed.includes(to.room);
     return fine ? [] : [`${file} imports ${specifier}`];
   });

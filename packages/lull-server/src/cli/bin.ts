@@ -96,6 +96,47 @@ withSettings(program.command("doctor"))
   .description("check settings, store, port, webhooks, without starting")
   .action(async (options) => (await import("./doctor.ts")).doctor(sourcesFrom(options)));
 
+withServer(program.command("pause"))
+  .description("every process on the store takes no new turn and delivers nothing anew; receiving goes on")
+  .option("--reason <text>", "why, for whoever looks")
+  .option("--by <name>", "who does it")
+  .action(async (options) => (await import("./pause.ts")).pause(options));
+
+withServer(program.command("unpause"))
+  .description("lift that pause")
+  .option("--drop-waiting", "what had waited when the pause began is not answered: after a restored backup")
+  .option("--by <name>", "who does it")
+  .action(async (options) => (await import("./pause.ts")).unpause(options));
+
+withServer(program.command("retry [conversation]"))
+  .description("bring turns that were given up back to be answered")
+  .option("--parked", "in all conversations")
+  .option("--prefix <text>", "with --parked: only in those whose ids begin so")
+  .option("--by <name>", "who does it")
+  .action(async (conversation, options) => (await import("./retry.ts")).retry(conversation, options));
+
+withServer(program.command("erase [conversation]"))
+  .description("remove a conversation, or all that one author wrote, and every trace in the database file")
+  .option("--author <name>", "what this author wrote, in all conversations")
+  .option("--prefix <text>", "with --author: only in those whose ids begin so")
+  .option("--no-scrub", "leave traces in the file for a later `lull scrub`")
+  .action(async (conversation, options) => (await import("./erase.ts")).erase(conversation, options));
+
+withSettings(program.command("backup [file]"))
+  .description("copy the SQLite database while servers use it")
+  .action(async (file, options) => (await import("./backup.ts")).backup(file, sourcesFrom(options)));
+
+withSettings(program.command("restore <file>"))
+  .description("put a backup where servers look for their database; it starts paused")
+  .option("--replace", "set aside the database that is there")
+  .action(async (file, { replace, ...options }) =>
+    (await import("./restore.ts")).restore(file, { replace }, sourcesFrom(options)),
+  );
+
+withSettings(program.command("scrub"))
+  .description("leave no trace of what was erased or pruned in the SQLite file")
+  .action(async (options) => (await import("./scrub.ts")).scrub(sourcesFrom(options)));
+
 program
   .command("check-store <module>")
   .description("check a store of your own against the published contract")
@@ -129,7 +170,7 @@ try {
 } catch (error) {
   if (error instanceof CommanderError) process.exitCode = error.exitCode;
   else if (error instanceof CliError) {
-    console.error(error.message);
+    if (error.message !== "") console.error(error.message);
     process.exitCode = error.exitCode;
   } else throw error;
 }

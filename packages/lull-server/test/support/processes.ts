@@ -24,6 +24,8 @@ export interface ServerProcess {
   url: string;
   /** What it said on stderr. */
   said(): string;
+  /** What it told on stdout. */
+  told(): string;
   isRunning(): boolean;
   kill(signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT"): number;
   exited: Promise<number | null>;
@@ -140,6 +142,7 @@ export async function openScene(options: SceneOptions = {}): Promise<Scene> {
       name,
       url,
       said: () => said,
+      told: () => told,
       isRunning: () => child.exitCode === null && child.signalCode === null,
       kill(signal) {
         const atMs = performance.now();

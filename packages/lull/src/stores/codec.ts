@@ -9,6 +9,8 @@ import { LullError } from "../errors.ts";
 import {
   type ConversationId,
   type ConversationRecord,
+  type Crossing,
+  type Draft,
   type Effect,
   type EndedAttempt,
   type Handoff,
@@ -81,7 +83,7 @@ const effects = dictionary((value) =>
 
 const outbox = object<Outbox>({
   replyId: text,
-  cause: oneOf("turn", "fallback", "send"),
+  cause: oneOf("turn", "fallback", "send", "retract"),
   fence: integer,
   from: integer,
   to: integer,
@@ -107,6 +109,7 @@ const outbox = object<Outbox>({
 });
 
 const span = { from: integer, to: integer, fromSeq: integer };
+  draft: optional(text),
 
 const record = object<ConversationRecord>({
   schema: integer,
@@ -134,6 +137,28 @@ const record = object<ConversationRecord>({
   last: nullable(object<PastSpan>(span)),
   tempo: object<ConversationRecord["tempo"]>({ sinceMs: instant, replies: integer }),
   address: present,
+  draft: optional(
+    nullable(
+      object<Draft>({
+        id: text,
+        seq: integer,
+        fence: integer,
+        version: integer,
+        address: present,
+        atMs: instant,
+        externalId: optional(text),
+      }),
+    ),
+  ),
+  pace: optional(
+    object<Pace>({
+      shown: nullable(object<NonNullable<Pace["shown"]>>({ ...crossing, atMs: instant })),
+      replies: integer,
+      crossed: integer,
+      factor: when((value) => typeof value === "number" && value > 0 && value <= 10),
+    }),
+  ),
+  spent: optional(object<NonNullable<ConversationRecord["spent"]>>({ sinceMs: instant, tokens: integer })),
   createdAtMs: instant,
   updatedAtMs: instant,
 });
