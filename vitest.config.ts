@@ -6,19 +6,42 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 // scripts/test.mjs names here the suites this machine cannot run (`--exclude` does not reach into projects).
 const without = (process.env.LULL_TEST_WITHOUT ?? "").split(",").filter((glob) => glob !== "");
 
+// Read the sources directly, so that a failure points into them and coverage counts them.
+const sources = [
+  { find: /^lull$/, replacement: here("packages/lull/src/index.ts") },
+  { find: /^lull\/ai$/, replacement: here("packages/lull/src/ai/index.ts") },
+  { find: /^lull\/otel$/, replacement: here("packages/lull/src/otel/index.ts") },
+  { find: /^lull\/testing$/, replacement: here("packages/lull/src/testing/index.ts") },
+  { find: /^lull\/postgres$/, replacement: here("packages/lull/src/stores/postgres/index.ts") },
+  { find: /^lull\/redis$/, replacement: here("packages/lull/src/stores/redis/index.ts") },
+  { find: /^lull\/sqlite$/, replacement: here("packages/lull/src/stores/sqlite/index.ts") },
+];
+
+/** The AI SDK's second major under the first one's name: `lull/ai` and its tests run on both. It needs Node 22. */
+const ai7 = {
+  resolve: {
+    alias: [
+      ...sources,
+      { find: /^ai$/, replacement: here("node_modules/ai7/dist/index.js") },
+      { find: /^@ai-sdk\/openai-compatible$/, replacement: here("node_modules/openai-compatible7/dist/index.js") },
+    ],
+  },
+  test: {
+    name: "ai7",
+    include: ["packages/lull/test/ai/**/*.test.ts"],
+    exclude: ["**/*.process.test.ts", "**/node_modules/**", ...without],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
+};
+const runsAi7 = Number.parseInt(process.versions.node, 10) >= 22;
+
 export default defineConfig({
   test: {
     projects: [
       {
-        // Reads the sources directly, so that a failure points into them and coverage counts them.
         resolve: {
-          alias: [
-            { find: /^lull$/, replacement: here("packages/lull/src/index.ts") },
-            { find: /^lull\/testing$/, replacement: here("packages/lull/src/testing/index.ts") },
-            { find: /^lull\/postgres$/, replacement: here("packages/lull/src/stores/postgres/index.ts") },
-            { find: /^lull\/redis$/, replacement: here("packages/lull/src/stores/redis/index.ts") },
-            { find: /^lull\/sqlite$/, replacement: here("packages/lull/src/stores/sqlite/index.ts") },
-          ],
+          alias: sources,
         },
         test: {
           name: "unit",
@@ -29,6 +52,7 @@ export default defineConfig({
           hookTimeout: 60_000,
         },
       },
+      ...(runsAi7 ? [ai7] : []),
       {
         // Starts and kills real processes, so it runs what users get: the built packages, one file at a time.
         test: {
@@ -50,6 +74,7 @@ export default defineConfig({
       thresholds: {
         "packages/lull/src/protocol.ts": { branches: 100 },
         "packages/lull/src/window.ts": { branches: 100 },
+        "packages/lull/src/pace.ts": { branches: 100 },
       },
     },
   },

@@ -8,8 +8,11 @@ const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
 /** @type {string[]} */
 const problems = [];
 
+// Peers only for subpaths of their own, and never required: the main entry needs nothing.
 for (const field of ["dependencies", "optionalDependencies", "peerDependencies", "bundleDependencies"]) {
-  const names = Object.keys(manifest[field] ?? {});
+  const names = Object.keys(manifest[field] ?? {}).filter(
+    (name) => field !== "peerDependencies" || manifest.peerDependenciesMeta?.[name]?.optional !== true,
+  );
   if (names.length > 0) problems.push(`${field} must be empty, found: ${names.join(", ")}`);
 }
 

@@ -103,7 +103,10 @@ function testOn(major) {
     count.failed += 1;
     console.error(`FAIL ${what}`);
   };
-  for (const suite of notRun) fail(`suite ${suite.name} did not run: ${suite.reason}`);
+  for (const suite of notRun)
+    if (major < (suite.fromNode ?? 0))
+      console.log(`suite ${suite.name} is for newer releases of Node: ${suite.reason}`);
+    else fail(`suite ${suite.name} did not run: ${suite.reason}`);
   for (const file of /** @type {TestFile[]} */ (vitest.testResults)) {
     const name = relative(root, file.name);
     for (const test of file.assertionResults) {

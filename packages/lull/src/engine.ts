@@ -10,7 +10,8 @@ import { channelsOf, messageOf } from "./delivery.ts";
 import { eventOf, type LullEvent } from "./events.ts";
 import type { ConversationId, ConversationRecord, Limits, LogEntry } from "./model.ts";
 import type { Logger, LullOptions, Settings } from "./options.ts";
-import type { Clock, Due, Pause } from "./ports.ts";
+import { modelMs } from "./pace.ts";
+import type { Channel, Clock, Due, Pause } from "./ports.ts";
 import { newRun, performer, type Run } from "./run.ts";
 import { idle } from "./worker.ts";
 
@@ -20,6 +21,7 @@ const scanGraceMs = 100;
 export interface Engine {
   readonly time: StoreTime;
   readonly cells: Cells;
+  readonly channels: readonly Channel[];
   limitsOf(id: ConversationId): Limits;
   perform(id: ConversationId, operation: Operation): Promise<Performed>;
   emit(event: LullEvent): void;
@@ -43,6 +45,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   const { store } = options;
   const owner = options.owner ?? clock.id();
   const respond = options.respond;
+  const channels = channelsOf(options);
   const time = storeTime(clock);
   const listeners = new Set<(event: LullEvent) => void>();
   const runs = new Map<ConversationId, Run>();
@@ -53,6 +56,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   let here = false;
   let everywhere: Pause | null = null;
   let stopping = false;
+  /** A running estimate; null until an answer has come. */
+  let modelTakesMs: number | null = null;
   let scanning: AbortController | null = null;
 
   const local: Alarms = alarms(clock, () => time.now(), wake);
@@ -60,7 +65,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   const work = performer({
     store,
     respond,
-    channels: channelsOf(options),
+    channels,
     owner,
     settings,
     clock,
@@ -69,6 +74,9 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     writes,
     emit,
     retire,
+    thought(ms) {
+      modelTakesMs = modelMs(modelTakesMs, ms);
+    },
     remind(id, atMs) {
       if (active) local.set(id, atMs);
     },
@@ -96,8 +104,8 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
 
   /** `queue` never discards, so it waits for the quiet first: the plain debounce. */
   function limitsOf(id: ConversationId): Limits {
-    const limits = settings.limitsOf(id);
-    return settings.whenBusyOf(id) === "queue" ? { ...limits, startMs: limits.quietMs } : limits;
+    const limits = settings.limitsOf(id, modelTakesMs);
+    return settings.whenBusyOf(id) === "queue" ? { ...limits, startMs: limits.quietMs, leadMs: 0 } : limits;
   }
 
   function emit(event: LullEvent): void {
@@ -196,6 +204,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   return {
     time,
     cells: writes,
+    channels,
     limitsOf,
     perform: (id, operation) => writes.perform(id, operation),
     emit,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ConversationRecord, EntryOf, LogEntry } from "./model.ts";
+import type { ConversationRecord, EntryOf, LogEntry, Wait } from "./model.ts";
 
 /** `12:01:04.250` of an instant, UTC. */
 function clockTime(atMs: number): string {
@@ -89,7 +89,7 @@ function sentence(
       if (entry.cause === "fallback") return "The fallback text was committed.";
       return `Answered versions ${entry.from + 1} to ${entry.to} in ${count(entry.parts.length, "part")}${
         entry.overtaken ? ", although newer input had come" : ""
-      }.`;
+      }${why(entry.wait)}.`;
     case "part":
       return `Part ${entry.index + 1} was added to the reply.`;
     case "draft":

@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { type AttemptHandle, attemptHandle } from "./attempt.ts";
 import type { Operation, Performed } from "./cell.ts";
 import { systemClock } from "./clock.ts";
+import { choose, messageOf } from "./delivery.ts";
 import type { AttemptRef } from "./elsewhere.ts";
 import { type Engine, engine } from "./engine.ts";
 import { erasureOf } from "./erase.ts";
@@ -34,7 +35,7 @@ import type { Backlog, ConversationId, Json, LogEntry, Outcomes, Part, ProtocolE
 import { commandWord, type Logger, type LullOptions, onlyText, type Settings, settle } from "./options.ts";
 import type { Clock, ListFilter, ListPage, LogPage, Pause, SeenKey, Stats, Store } from "./ports.ts";
 import { type ConversationView, viewOf } from "./view.ts";
-import { inputsOf, keepFrom, targetOf, wakeAt } from "./window.ts";
+import { inOrder, inputsOf, keepFrom, targetOf, wakeAt } from "./window.ts";
 
 /** An edit: what the message says now. `incomplete: false` says that an incomplete message is complete. */
 export type Edit = Pick<
@@ -289,7 +290,25 @@ export class Lull {
     const { startAtMs, quietAtMs } = outcome;
     if (startAtMs !== null && quietAtMs !== null)
       this.#engine.emit({ type: "window.armed", conversation, atMs: this.#engine.time.now(), startAtMs, quietAtMs });
+    if (this.options.completeness !== undefined && startAtMs !== null) void this.#judge(conversation, outcome.version);
     return { status: "accepted", id, ...first(outcome) };
+  }
+
+  /** Asks the author whether this is all. Beside the wait: nobody waits for the answer, and newer input overtakes it. */
+  async #judge(conversation: ConversationId, version: number): Promise<void> {
+    try {
+      const { record, log } = await this.#engine.cells.load(conversation);
+      if (record === null || record.version !== version || record.window === null) return;
+      const completeness: unknown = await this.options.completeness?.(
+        inOrder(inputsOf(log, record.answered)),
+        conversation,
+      );
+      if (typeof completeness !== "number" || !(completeness >= 0 && completeness <= 1))
+        throw new LullError("invalid-argument", `completeness() must give a number from 0 to 1; got ${completeness}.`);
+      await this.#do(conversation, () => [{ type: "judge", version, completeness }]);
+    } catch (error) {
+      this.#logger.warn({ conversation, error: messageOf(error) }, "completeness is not known");
+    }
   }
 
   /** Control words and old messages are told apart here, by stated rules; everything else is the protocol's. */
@@ -390,7 +409,11 @@ export class Lull {
       throw new LullError("invalid-argument", "forMs must be a whole number of milliseconds, at least 0.", {
         details: { field: "forMs" },
       });
-    await this.#do(conversation, () => [{ type: "typing", on, ...(forMs === undefined ? {} : { forMs }) }]);
+    const { channels } = this.#engine;
+    await this.#do(conversation, ({ address }) => {
+      const ms = forMs ?? choose(channels, address)?.typingMs;
+      return [{ type: "typing", on, ...(ms === undefined ? {} : { forMs: ms }) }];
+    });
   }
 
   /** Answers now, without further waiting. */

@@ -136,6 +136,9 @@ export type LogBody =
       to: Version;
       attempt: number;
       sealed: boolean;
+      wait?: Wait | undefined;
+      /** The reply its first input crossed. */
+      crossed?: string | undefined;
     }
   | { kind: "absorbed"; fence: Fence; to: Version }
   | { kind: "sealed"; fence: Fence }
@@ -153,6 +156,7 @@ export type LogBody =
       cause: "turn" | "fallback" | "send";
       address: Json;
       metadata?: JsonObject | undefined;
+      wait?: Wait | undefined;
     }
   | { kind: "part"; replyId: string; index: number; part: Part }
   | {
@@ -169,15 +173,15 @@ export type LogBody =
   | { kind: "settled"; from: Version; to: Version; outcome: SpanEnding; reason?: string | undefined }
   | { kind: "effect"; key: string; span: number; fence: Fence; value: Json; late?: true | undefined }
   | { kind: "effect-unknown"; key: string; span: number }
-  /** A message of the bot's own accord, waiting for its place. */
-  | {
-      kind: "send";
-      id: string;
   /** Provisional text is on the screen, for an answer up to `version`; or what became of it. */
   | { kind: "draft"; draftId: string; state: "shown"; fence: Fence; version: Version; address: Json }
   | { kind: "draft"; draftId: string; state: DraftEnding; error?: string | undefined }
   /** What an attempt cost, as its author counts it; `details` are the author's own. */
   | { kind: "usage"; fence: Fence; tokens: number; details?: JsonObject | undefined }
+  /** A message of the bot's own accord, waiting for its place. */
+  | {
+      kind: "send";
+      id: string;
       replyId: string;
       parts: Part[];
       when: "after-turn" | "if-quiet";
@@ -238,10 +242,50 @@ export interface Window {
   holdUntilMs: number | null;
   /** An incomplete input may still be completed until then. */
   incompleteUntilMs: number | null;
-  /** Smallest quiet target of the inputs in the range. */
+  /** The quiet target in force: the smallest the inputs ask for, or what was learned from the newest. */
   quietMs: number;
+  /** Why it is not simply the setting's. */
+  reason?: QuietReason;
+  /** The user's own target, where windows adapt: frozen when the window opens. */
+  baseMs?: number;
+  /** Somebody began to type then, and no input has come since. */
+  typingSinceMs?: number;
+  /** The first input was being typed when this reply appeared. */
+  crossed?: Crossing;
   /** Visible inputs in the range: 0 when all were retracted. */
   count: number;
+}
+
+/**
+ * Why a quiet target differs from the setting.
+ * - `message`: an input asked for it; `flush`: the answer was wanted at once.
+ * - `pace`: how often this user went on typing before; `question`: the newest input ends with a question mark.
+ * - `judged`: by the author's `completeness`.
+ */
+export type QuietReason = "message" | "flush" | "pace" | "question" | "judged";
+
+/** What a wait was for, once it is over. `cap`: it had lasted long enough; `restarts`: too many discards. */
+export interface Wait {
+  /** The quiet waited for, from the newest input. */
+  targetMs: number;
+  reason: "setting" | "restarts" | "typing" | "incomplete" | "cap" | QuietReason;
+}
+
+/** A reply, and its entry in the log. */
+export interface Crossing {
+  replyId: string;
+  seq: Seq;
+}
+
+/** How replies met the user: what `turn.crossed` and windows that adapt rest on. */
+export interface Pace {
+  /** The newest reply, since something of it was shown; null once an input came after it. */
+  shown: (Crossing & { atMs: number }) | null;
+  /** Replies that an input came after, and how many of those it had crossed. */
+  replies: number;
+  crossed: number;
+  /** The user's quiet target by the setting's; 1 as long as nothing is known. */
+  factor: number;
 }
 
 export interface Lease {
@@ -300,6 +344,8 @@ export interface Outbox {
   /** Closed early: the label when it ends. */
   ending: "cut" | "cancelled" | null;
   parts: OutboxPart[];
+  /** The draft whose place it takes. */
+  draft?: string;
   /** First input that came after `to`, while the reply could still be withdrawn. */
   newerAtMs: number | null;
   /** The window as it would be had this reply not been committed; null for messages of the bot's own accord. */
@@ -315,6 +361,23 @@ export interface EndedAttempt {
   fence: Fence;
   claimId: string;
   outcome: AttemptEnding | "committed" | "settled";
+}
+
+/** Provisional text on the screen, until the reply takes its place or it is taken back. */
+export interface Draft {
+  /** Also the idempotency key for the platform. */
+  id: string;
+  /** Its log entry. */
+  seq: Seq;
+  /** Who shows it: the newest attempt that took it on. */
+  fence: Fence;
+  /** The newest input it answers: what came later stands below it on the screen. */
+  version: Version;
+  /** Where it is shown. */
+  address: Json;
+  atMs: number;
+  /** The platform's id of it, once known. */
+  externalId?: string;
 }
 
 export interface Handoff {
@@ -344,8 +407,6 @@ export interface QueuedSend {
   seq: Seq;
   parts: number;
   atMs: number;
-  /** The draft whose place it takes. */
-  draft?: string;
 }
 
 /**
@@ -363,23 +424,6 @@ export interface ConversationRecord {
   seq: Seq;
   /** Identity of the unanswered range; effects and idempotency keys carry it. Grows. */
   span: number;
-/** Provisional text on the screen, until the reply takes its place or it is taken back. */
-export interface Draft {
-  /** Also the idempotency key for the platform. */
-  id: string;
-  /** Its log entry. */
-  seq: Seq;
-  /** Who shows it: the newest attempt that took it on. */
-  fence: Fence;
-  /** The newest input it answers: what came later stands below it on the screen. */
-  version: Version;
-  /** Where it is shown. */
-  address: Json;
-  atMs: number;
-  /** The platform's id of it, once known. */
-  externalId?: string;
-}
-
   window: Window | null;
   lease: Lease | null;
   fence: Fence;
@@ -393,6 +437,10 @@ export interface Draft {
   effects: Record<string, Effect>;
   outbox: Outbox | null;
   sends: QueuedSend[];
+  draft?: Draft | null;
+  pace?: Pace;
+  /** What the running period has cost. */
+  spent?: { sinceMs: number; tokens: number };
   ended: EndedAttempt[];
   handoff: Handoff | null;
   parked: Parked | null;
@@ -415,12 +463,18 @@ export const recordSchema = 1;
 export interface Limits {
   /** The model may start after this much quiet. */
   startMs: number;
+  /** Instead of `startMs`: it may start so long before its answer may go out. */
+  leadMs?: number;
   /** The answer may be committed after this much quiet. */
   quietMs: number;
   /** Hard cap on waiting, from the first unanswered input, across all postponements. */
   maxWaitMs: number;
+  /** Each user has a quiet target of their own, such that about this share of replies is crossed. */
+  adaptive?: { crossed: number };
   /** How long one typing event holds the window. */
   typingMs: number;
+  /** Typing that brings no message holds no longer than this. */
+  typingMaxMs?: number;
   /** How long an incomplete input holds the window. */
   incompleteMs: number;
   leaseMs: number;
@@ -437,10 +491,6 @@ export interface Limits {
   /** Effects of one span. */
   maxEffects: number;
   /** Messages of the bot's own accord that wait. */
-  draft?: Draft | null;
-  pace?: Pace;
-  /** What the running period has cost. */
-  spent?: { sinceMs: number; tokens: number };
   maxSends: number;
   /** A part older than this is not tried any more. */
   deliverMaxMs: number;
@@ -491,6 +541,8 @@ export type ProtocolEvent =
   | { type: "retract"; id: string; target: string; log: readonly LogEntry[] }
   | { type: "typing"; on: boolean; forMs?: number }
   | { type: "flush" }
+  /** `completeness` in 0 … 1: has the user said it all? For the inputs up to `version`. */
+  | { type: "judge"; version: Version; completeness: number }
   /** `seals`: an attempt to respond is sealed from its start, for authors who want every answer finished. */
   | { type: "claim"; owner: string; claimId: string; random: number; fallback?: Fallback | null; seals?: boolean }
   /** `deadlineMs`: effects of an attempt that lost its lease are kept alive until then. */
@@ -533,6 +585,12 @@ export type ProtocolEvent =
   | { type: "resume"; id: string; backlog: Backlog; by?: string }
   | { type: "reset"; id: string; forget: boolean; by?: string }
   | { type: "retry"; id: string; by?: string }
+  /** Provisional text is about to be shown (`draftId` if there is none yet), or is known to the platform as `externalId`. */
+  | ({ type: "draft"; draftId: string; externalId?: string } & Held)
+  /** It is gone. Needs no lease: it may be taken back by whoever knows of it. */
+  | { type: "undraft"; draftId: string; ending: DraftEnding; error?: string }
+  /** Needs no lease: what was spent was spent. `everyMs`: the period the conversation's costs are summed over. */
+  | { type: "spend"; fence: Fence; tokens: number; everyMs: number; details?: JsonObject }
   | {
       type: "send";
       id: string;
@@ -569,7 +627,8 @@ export type Change = Omit<EditEntry, "version"> | Omit<RetractionEntry, "version
 export type Changed = { is: "accepted" | "ignored" | "rejected"; version: Version };
 
 /** A reply on its way into the outbox; sealed and complete unless it says otherwise. */
-export interface NewReply extends Pick<Outbox, "cause" | "replyId" | "fence" | "to"> {
+export interface NewReply extends Pick<Outbox, "replyId" | "fence" | "to"> {
+  cause: "turn" | "fallback";
   parts: readonly Part[];
   sealed?: boolean;
   open?: boolean;
@@ -585,18 +644,13 @@ type Fresh = { is: "early"; atMs: number } | { is: "superseded" } | Lost;
 
 export interface Outcomes {
   receive:
-  /** Provisional text is about to be shown (`draftId` if there is none yet), or is known to the platform as `externalId`. */
-  | ({ type: "draft"; draftId: string; externalId?: string } & Held)
-  /** It is gone. Needs no lease: it may be taken back by whoever knows of it. */
-  | { type: "undraft"; draftId: string; ending: DraftEnding; error?: string }
-  /** Needs no lease: what was spent was spent. `everyMs`: the period the conversation's costs are summed over. */
-  | { type: "spend"; fence: Fence; tokens: number; everyMs: number; details?: JsonObject }
     | { is: "accepted"; version: Version; seq: Seq; startAtMs: number | null; quietAtMs: number | null }
     | { is: "rejected"; reason: "full" };
   edit: Changed | { is: "unchanged"; version: Version };
   retract: Changed;
   typing: { is: "held" | "nothing" };
   flush: { is: "flushed" | "nothing" };
+  judge: { is: "judged" | "nothing" };
   claim:
     | {
         is: "respond";
@@ -638,6 +692,10 @@ export interface Outcomes {
   resume: { is: "resumed" | "nothing" };
   reset: { is: "reset" };
   retry: { is: "revived"; count: number } | { is: "nothing" };
+  /** `stale`: an older draft must be taken back first, because newer input stands below it. */
+  draft: { is: "drafted" | "stale"; draft: Draft } | Fresh;
+  undraft: { is: "ended" | "nothing" };
+  spend: { is: "spent"; sinceMs: number; tokens: number };
   send: { is: "queued" | "dropped" | "full"; replyId: string };
 }
 
@@ -692,10 +750,6 @@ export function unsettled({ state }: OutboxPart): boolean {
 }
 
 /** A reply whose inputs are `r.answered < version ≤ reply.to`. Only a turn's can be taken back. */
-  /** `stale`: an older draft must be taken back first, because newer input stands below it. */
-  draft: { is: "drafted" | "stale"; draft: Draft } | Fresh;
-  undraft: { is: "ended" | "nothing" };
-  spend: { is: "spent"; sinceMs: number; tokens: number };
 export function outboxOf(
   r: ConversationRecord,
   reply: Pick<Outbox, "cause" | "replyId" | "fence" | "to" | "sealed" | "open" | "draft">,

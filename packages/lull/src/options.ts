@@ -5,7 +5,8 @@
  * @module
  */
 import { LullError } from "./errors.ts";
-import type { Backlog, Content, ConversationId, Limits } from "./model.ts";
+import type { Backlog, Content, ConversationId, Input, Limits } from "./model.ts";
+import { adaptive } from "./pace.ts";
 import type { Channel, Clock, Store } from "./ports.ts";
 import type { Respond } from "./turn.ts";
 
@@ -13,10 +14,20 @@ import type { Respond } from "./turn.ts";
 export interface Debounce {
   /** Quiet after which the answer may go out; the model's own time counts towards it. Default 6,000. */
   quietMs: number;
-  /** Quiet after which the model may start. Default 1,000, never more than `quietMs`; equal to it: the plain debounce. */
-  startMs?: number;
+  /**
+   * Quiet after which the model may start. Default 1,000, never more than `quietMs`; equal to it: the plain debounce.
+   * - `eager`: 300; the answer is ready sooner, and a few more are thrown away.
+   * - `frugal`: as late as possible, by how long the model has taken so far in this process (1,000 until it is known).
+   */
+  startMs?: number | "eager" | "frugal";
   /** Hard cap, counted from the first unanswered message. Default 45,000. */
   maxWaitMs?: number;
+  /**
+   * Gives every conversation a quiet target of its own, between half and 1.7 times `quietMs`: longer for people whose
+   * messages keep crossing replies, shorter for others, and after a question mark. `crossed` is the share of replies
+   * that may be crossed; `true` means 0.08. Default false.
+   */
+  adaptive?: boolean | { crossed?: number };
 }
 
 /**
@@ -48,6 +59,12 @@ export interface LullOptions {
   channels?: Channel[];
   /** Default "balanced". */
   debounce?: Preset | Debounce | ((conversation: ConversationId) => Preset | Debounce);
+  /**
+   * How sure it is that the user has said it all: 0 … 1, where 0.5 is no opinion. Asked after every message, beside the
+   * wait, with everything unanswered: 1 halves the quiet target, 0 doubles it, never beyond the cap. Messages with a
+   * `quietMs` of their own keep it. What throws, or is no such number, is as if it had not been asked.
+   */
+  completeness?: (messages: readonly Input[], conversation: ConversationId) => number | PromiseLike<number>;
   /** Default "interrupt". */
   whenBusy?: WhenBusy | ((conversation: ConversationId) => WhenBusy);
   lease?: { leaseMs?: number; renewMs?: number; turnTimeoutMs?: number };
@@ -59,12 +76,6 @@ export interface LullOptions {
       maxEffectBytes: number;
       seenMs: number;
     }
-  /**
-   * How sure it is that the user has said it all: 0 … 1, where 0.5 is no opinion. Asked after every message, beside the
-   * wait, with everything unanswered: 1 halves the quiet target, 0 doubles it, never beyond the cap. Messages with a
-   * `quietMs` of their own keep it. What throws, or is no such number, is as if it had not been asked.
-   */
-  completeness?: (messages: readonly Input[], conversation: ConversationId) => number | PromiseLike<number>;
   >;
   /** Words that act at arrival, before any window. Whole message, case-insensitive. Default none. */
   commands?: { stop?: string[]; reset?: string[] };
@@ -113,8 +124,8 @@ export interface Settings {
   backlog: { maxAgeMs: number; then: Backlog } | null;
   editAfterAnswer: "ignore" | "new-input";
   keepMs: number | null;
-  /** Limits of one conversation: the defaults with its own debounce. */
-  limitsOf(conversation: ConversationId): Limits;
+  /** Limits of one conversation: the defaults with its own debounce. `modelMs`: how long the model takes, if known. */
+  limitsOf(conversation: ConversationId, modelMs?: number | null): Limits;
   whenBusyOf(conversation: ConversationId): WhenBusy;
   fallbackOf(conversation: ConversationId, error: string): string | null;
 }
@@ -124,9 +135,11 @@ const day = 86_400_000;
 /** Defaults of every bound. */
 export const defaults = {
   startMs: 1_000,
+  eagerMs: 300,
   quietMs: presets.balanced.quietMs,
   maxWaitMs: 45_000,
   typingMs: 6_000,
+  typingMaxMs: 30_000,
   incompleteMs: 20_000,
   leaseMs: 30_000,
   turnTimeoutMs: 120_000,
@@ -201,6 +214,8 @@ function checkChannel(name: string, value: Channel): void {
     if (method !== undefined && typeof method !== "function") refuse(`${name}.${key}`, "a function", method);
   oneOf(`${name}.whenInDoubt`, whenInDoubt, ["at-least-once", "at-most-once"], "at-least-once");
   whole(`${name}.timeoutMs`, timeoutMs, 1, 1, day);
+  whole(`${name}.draftMs`, draftMs, 1, 1, day);
+  whole(`${name}.typingMs`, typingMs, 1, 1, day);
 }
 
 function checkChannels({ deliver, channels }: LullOptions): void {
@@ -214,20 +229,21 @@ function checkChannels({ deliver, channels }: LullOptions): void {
   });
   const twice = channels.find(({ name }, index) => channels.findIndex((other) => other.name === name) !== index);
   if (twice !== undefined) throw new LullError("invalid-options", `Two channels are named ${show(twice.name)}.`);
-  whole(`${name}.draftMs`, draftMs, 1, 1, day);
-  whole(`${name}.typingMs`, typingMs, 1, 1, day);
 }
 
+/** One debounce setting as the protocol takes it. */
+export type Waiting = Pick<Limits, "quietMs" | "startMs" | "maxWaitMs" | "leadMs" | "adaptive">;
+
 /**
- * Checks one debounce setting.
+ * Checks one debounce setting. `modelMs`: how long the model takes, for `frugal`; null as long as it is not known.
  * @throws LullError `invalid-options` with the bad value.
  */
-export function checkDebounce(value: Preset | Debounce, name = "debounce"): Required<Debounce> {
+export function checkDebounce(value: Preset | Debounce, name = "debounce", modelMs: number | null = null): Waiting {
   if (typeof value === "string") {
     if (!Object.hasOwn(presets, value)) refuse(name, `one of ${Object.keys(presets).join(", ")} or an object`, value);
     return checkDebounce(presets[value], name);
   }
-  known(name, value, ["quietMs", "startMs", "maxWaitMs"]);
+  known(name, value, ["quietMs", "startMs", "maxWaitMs", "adaptive"]);
   const quietMs = whole(`${name}.quietMs`, value.quietMs, defaults.quietMs, 0, longestMs);
   const usualMs = Math.min(defaults.startMs, quietMs);
   const named = value.startMs === "eager" || value.startMs === "frugal" ? value.startMs : null;
@@ -301,6 +317,7 @@ const optionKeys = [
   "deliver",
   "channels",
   "debounce",
+  "completeness",
   "whenBusy",
   "lease",
   "limits",
@@ -319,6 +336,7 @@ const optionKeys = [
 ] as const;
 const limitKeys = [
   "typingMs",
+  "typingMaxMs",
   "incompleteMs",
   "maxRestarts",
   "maxFailures",
@@ -353,6 +371,8 @@ export function settle(options: LullOptions): Settings {
     refuse("store", "a store such as memory() or sqlite(db)", options.store);
   if (options.respond !== undefined && typeof options.respond !== "function")
     refuse("respond", "a function", options.respond);
+  if (options.completeness !== undefined && typeof options.completeness !== "function")
+    refuse("completeness", "a function", options.completeness);
   checkChannels(options);
   if (options.clock !== undefined) able("clock", options.clock, ["now", "monotonic", "sleep", "random", "id"]);
   if (options.logger !== undefined) able("logger", options.logger, ["debug", "info", "warn", "error"]);
@@ -380,6 +400,7 @@ export function settle(options: LullOptions): Settings {
   const redeliver = backoff("deliverBackoff", options.deliverBackoff, 1_000, 300_000);
   const base = {
     typingMs: limit("typingMs", 1, day),
+    typingMaxMs: limit("typingMaxMs", 1, day),
     incompleteMs: limit("incompleteMs", 1, day),
     leaseMs,
     turnTimeoutMs,
@@ -399,9 +420,13 @@ export function settle(options: LullOptions): Settings {
   };
 
   const debounce = options.debounce ?? "balanced";
+  const frugal = typeof debounce === "object" && debounce.startMs === "frugal";
   const fixed = typeof debounce === "function" ? null : { ...base, ...checkDebounce(debounce) };
-  const limitsOf = (conversation: ConversationId): Limits =>
-    fixed ?? { ...base, ...checkDebounce((debounce as (c: string) => Preset | Debounce)(conversation), "debounce(…)") };
+  const limitsOf = (conversation: ConversationId, modelMs: number | null = null): Limits => {
+    if (fixed !== null && (!frugal || modelMs === null)) return fixed;
+    if (typeof debounce !== "function") return { ...base, ...checkDebounce(debounce, "debounce", modelMs) };
+    return { ...base, ...checkDebounce(debounce(conversation), "debounce(…)", modelMs) };
+  };
 
   const busy = options.whenBusy;
   if (typeof busy !== "function") oneOf("whenBusy", busy, busyWays, "interrupt");

@@ -24,6 +24,7 @@
  * | edit, retract | target known | the same, windows counted anew; an answered target: a note in the log, or new input | accepted · unchanged · ignored · rejected |
  * | typing | window | holds it; written only when it moves the hold by more than a second | held · nothing |
  * | flush | window | quiet target 0, holds dropped | flushed · nothing |
+ * | judge | window, no newer input, no wish | quiet target by the author's judgement | judged · nothing |
  * | claim | due, no live lease | expired lease settled; fence = max(fence+1, now); lease at `version` | deliver · respond · nothing |
  * | renew | holder | expiry pushed, never beyond the deadline; own running effects too, even after the lease | renewed · lost |
  * | discard | holder, superseded or handing back | lease dropped, window re-armed | superseded · handed-back · current · lost |
@@ -38,13 +39,14 @@
  * | fail | holder | no reply yet: failure counted, back-off or park. Open reply: closed as cut | retry · parked · cut · lost |
  * | handoff, humanReply, resume, reset, retry | — | attempt ended, queued parts cancelled; a part being attempted keeps its lease until settled | done … |
  * | send | key not used (store) | queued for its place | queued · dropped · full |
- *
  * | draft | holder, fresh, quiet, no reply yet | the record knows the draft before it is shown | drafted · stale · early · superseded · lost |
  * | undraft, spend | — | the draft is gone · a cost is noted | ended · nothing · spent |
+ *
  * @module
  */
-import * as m from "./model.ts";
 import * as drafts from "./drafts.ts";
+import * as m from "./model.ts";
+import * as pace from "./pace.ts";
 import * as window from "./window.ts";
 
 const lost = { is: "lost" } as const;
@@ -150,14 +152,17 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
   /** To the log and into the outbox. */
   function post({ parts, overtaken = false, metadata, sealed = true, open = false, ...reply }: m.NewReply): m.Outbox {
-    const content = { parts: [...parts], open, overtaken, metadata, address: r.address };
+    const wait = reply.cause === "turn" && r.window !== null ? window.quietWait(r.window, now, limits) : undefined;
+    const content = { parts: [...parts], open, overtaken, metadata, wait, address: r.address };
     const seq = note({ kind: "reply", from: r.answered, ...reply, ...content });
     r.outbox = m.outboxOf(r, { ...reply, ...drafts.place(r, reply.to), sealed, open }, seq, parts.length, now);
     return r.outbox;
   }
 
-  function mark({ replyId, parts }: m.Outbox, part: m.OutboxPart, state: m.PartState, more: m.ReceiptNotes = {}): void {
+  function mark(outbox: m.Outbox, part: m.OutboxPart, state: m.PartState, more: m.ReceiptNotes = {}): void {
+    const { replyId, parts } = outbox;
     Object.assign(part, { state, ...(state === "sent" && { doubt: false }) });
+    if (state === "sent" || state === "unknown") pace.showed(r, outbox, part, now, limits);
     note({ kind: "receipt", replyId, index: parts.indexOf(part), state, ...more });
   }
 
@@ -289,27 +294,20 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       return change({ kind: "retraction", ...retraction }, ignored, 2 * limits.maxPending, log);
     },
 
-    typing({ on, forMs }) {
-      const until = window.typingUntil(r.window, on, forMs, now, limits);
-      if (r.window === null || until === r.window.holdUntilMs) return { is: "nothing" };
-      for (const each of window.windowsOf(r)) each.holdUntilMs = until;
-      return { is: "held" };
-    },
+    typing: (e) => window.hold(r, e, now, limits),
 
-    flush() {
-      if (r.window === null) return { is: "nothing" };
-      for (const each of window.windowsOf(r)) Object.assign(each, window.flushed);
-      return { is: "flushed" };
-    },
+    flush: () => window.flush(r),
+
+    judge: (e) => window.judge(r, e, limits),
 
     claim(e) {
       const nothing = () => ({ is: "nothing", wakeAtMs: window.wakeAt(r, limits) }) as const;
       if (r.lease?.claimId === e.claimId) return window.granted(r, r.lease);
       if (r.ended.some(({ claimId }) => claimId === e.claimId)) return nothing();
-      const left = drafts.leftOver(r);
-      if (left !== null) r.outbox = m.outboxOfDraft(r, left, now);
       if (r.lease !== null && r.lease.expiresAtMs > now) return nothing();
       if (r.lease !== null) expire(r.lease, e);
+      const left = drafts.leftOver(r);
+      if (left !== null) r.outbox = m.outboxOfDraft(r, left, now);
       const next = window.nextSend(r);
       if (next !== undefined) [r.outbox, r.sends] = [m.outboxOfSend(r, next, now), r.sends.slice(1)];
       if (r.outbox !== null)
@@ -509,13 +507,13 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       window.pushAll(r, past.fromSeq, { quietMs: 0 }, now, limits);
       r.parked = r.last = null;
       return { is: "revived", count: past.to - past.from };
+    },
+
     draft: held((e, lease) => drafts.show(r, e, lease, unfit(lease), note, now)),
 
     undraft: (e) => drafts.end(r, e, note),
 
     spend: (e) => drafts.spend(r, e, note, now),
-
-    },
 
     send({ type: _, ...send }) {
       const { replyId, when, parts } = send;

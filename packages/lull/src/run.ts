@@ -50,14 +50,16 @@ export interface Attempt {
   /** Side effects that wait for the quiet target: the deadline waits too. */
   holds: Set<{ untilMs: number; stop: AbortController }>;
   effects: number;
+  /** When the model was asked; monotonic. */
+  sinceMs: number;
   /** Parts said: after one, returning nothing is a legal end. */
   said: number;
-}
-
   drafts: Drafting | null;
   /** Resolves `turn.ended`, once. */
   end(outcome: AttemptOutcome): void;
   ended: Promise<AttemptOutcome>;
+}
+
 /** A part said, until its first try is settled. */
 interface Said {
   part: Part;
@@ -91,6 +93,8 @@ export interface Place {
   logger: Logger;
   writes: Cells;
   emit(event: LullEvent): void;
+  /** The model took so long until there was something to send. */
+  thought(ms: number): void;
   /** Nothing is left to do. */
   retire(run: Run): void;
   /** Look again then. */
@@ -111,7 +115,8 @@ export function newRun(id: ConversationId, worker: Worker): Run {
 }
 
 export function performer(place: Place): Performer {
-  const { store, respond, channels, owner, settings, clock, time, logger, writes, emit, retire, remind } = place;
+  const { store, respond, channels, owner, settings, clock, time, logger, writes, emit, retire, remind, thought } =
+    place;
   /** Conversations whose record cannot be read: said once. */
   const unreadable = new Set<ConversationId>();
 
@@ -191,13 +196,13 @@ export function performer(place: Place): Performer {
       const outcome = result.outcomes[0] as Outcomes[keyof Outcomes];
       unreadable.delete(run.id);
       settleSaid(run, command, outcome);
+      const ended = endingBy(command, outcome);
+      if (ended !== null) run.attempt?.end(ended);
       const done: WorkerEvent = { type: "exchanged", command, outcome, record: result.record, claimId };
       if (claiming) claimed(run, outcome as Outcomes["claim"]);
       dispatch(run, done);
       if (claiming && run.worker.lease !== null) void beat(run, run.worker.lease);
     } catch (error) {
-      const ended = endingBy(command, outcome);
-      if (ended !== null) run.attempt?.end(ended);
       // What cannot be read will not mend itself: said once, and left to the scan.
       const mends = !LullError.isInstance(error) || error.retryable;
       if (mends || !unreadable.has(run.id))
@@ -356,19 +361,20 @@ export function performer(place: Place): Performer {
       }
       void deadline(run, attempt);
       showTyping(run, true);
-      const turn = turnFor(run, attempt, record, tail);
+      const turn = turnFor(run, attempt, record, tail, await crossedParts(run, record));
+      attempt.sinceMs = clock.monotonic();
       const result = await partsOf(await call(respond, turn), turn, settings, () => attempt.said > 0);
+      if (attempt.said === 0) thought(clock.monotonic() - attempt.sinceMs);
+      await attempt.drafts?.finish();
       if (current()) dispatch(run, { type: "answered", ...result });
     } catch (error) {
+      await attempt.drafts?.finish();
       if (!current()) return;
       const retryAfterMs = (error as { retryAfterMs?: unknown } | null)?.retryAfterMs;
       const wish =
         typeof retryAfterMs === "number" && retryAfterMs >= 0 ? Math.min(Math.ceil(retryAfterMs), 86_400_000) : null;
-      if (attempt.said === 0) thought(clock.monotonic() - attempt.sinceMs);
-      await attempt.drafts?.finish();
       dispatch(run, { type: "threw", error: messageOf(error), ...(wish === null ? {} : { retryAfterMs: wish }) });
     } finally {
-      await attempt.drafts?.finish();
       attempt.over.abort(enough);
     }
   }
@@ -398,13 +404,33 @@ export function performer(place: Place): Performer {
     if (running()) dispatch(run, { type: "timed-out" });
   }
 
-  function turnFor(run: Run, attempt: Attempt, record: ConversationRecord, tail: LogEntry[]): Turn {
+  /** What the reply said that the turn's first message crossed; null if there is none, or it is gone. */
+  async function crossedParts(run: Run, { window, seq: newest }: ConversationRecord): Promise<Part[] | null> {
+    const crossed = window?.crossed;
+    if (crossed === undefined) return null;
+    const { entries } = await store.log(run.id, { from: crossed.seq, limit: Math.min(newest - crossed.seq + 1, 100) });
+    const parts = entries.flatMap((entry) => {
+      if (entry.kind === "reply" && entry.replyId === crossed.replyId) return entry.parts;
+      return entry.kind === "part" && entry.replyId === crossed.replyId ? [entry.part] : [];
+    });
+    return parts.length === 0 ? null : parts;
+  }
+
+  function turnFor(
+    run: Run,
+    attempt: Attempt,
+    record: ConversationRecord,
+    tail: LogEntry[],
+    crossed: readonly Part[] | null,
+  ): Turn {
     return turnOf({
       conversation: run.id,
       grasp: attempt.grasp,
       record,
       tail,
+      crossed,
       signal: attempt.stop.signal,
+      ended: attempt.ended,
       maxEffectBytes: settings.maxEffectBytes,
       now: () => time.now(),
       exchange: (event) => sideExchange(run, event) as never,
@@ -420,6 +446,7 @@ export function performer(place: Place): Performer {
         await new Promise<void>((resolve, reject) => {
           if (run.attempt !== attempt || run.worker.lease?.fence !== attempt.grasp.fence)
             return reject(abortReason("lost"));
+          if (attempt.said === 0) thought(clock.monotonic() - attempt.sinceMs);
           attempt.said += 1;
           run.said.push({ part, index: null, resolve, reject });
           dispatch(run, { type: "said", part });
@@ -436,7 +463,6 @@ export function performer(place: Place): Performer {
       async during(effect) {
         attempt.effects += 1;
         void beat(run, attempt.grasp);
-      ended: attempt.ended,
         try {
           return await effect;
         } finally {
@@ -447,9 +473,32 @@ export function performer(place: Place): Performer {
     });
   }
 
+  /** For channels that can take back what they showed. */
+  function draftsOf(run: Run, attempt: Attempt): Drafting | null {
+    const { fence, claimId } = attempt.grasp;
+    const channel = choose(channels, run.worker.record?.address);
+    if (channel?.draft === undefined) return null;
+    const write = (event: ProtocolEvent) => sideExchange(run, event);
+    return drafting({
+      conversation: run.id,
+      channel,
+      signal: attempt.stop.signal,
+      clock,
+      logger,
+      now: () => time.now(),
+      expiresAtMs() {
+        const lease = run.worker.record?.lease;
+        return lease?.fence === fence ? lease.expiresAtMs : 0;
+      },
+      exchange: async (event) => (await write({ ...event, fence, claimId })).outcome as Outcomes["draft"],
+      undraft: async (draftId) => void (await write({ type: "undraft", draftId, ending: "retracted" })),
+    });
+  }
+
   function abort(run: Run, code: Parameters<typeof abortReason>[0]): void {
     run.attempt?.stop.abort(abortReason(code));
     run.attempt?.over.abort();
+    void run.attempt?.drafts?.finish();
     showTyping(run, false);
   }
 
@@ -473,32 +522,9 @@ export function performer(place: Place): Performer {
       else if (is === "full") {
         run.said.splice(run.said.indexOf(unplaced), 1);
         unplaced.reject(new LullError("full", "A reply has at most limits.maxParts parts."));
-  /** For channels that can take back what they showed. */
-  function draftsOf(run: Run, attempt: Attempt): Drafting | null {
-    const { fence, claimId } = attempt.grasp;
-    const channel = choose(channels, run.worker.record?.address);
-    if (channel?.draft === undefined) return null;
-    const write = (event: ProtocolEvent) => sideExchange(run, event);
-    return drafting({
-      conversation: run.id,
-      channel,
-      signal: attempt.stop.signal,
-      clock,
-      logger,
-      now: () => time.now(),
-      expiresAtMs() {
-        const lease = run.worker.record?.lease;
-        return lease?.fence === fence ? lease.expiresAtMs : 0;
-      },
-      exchange: async (event) => (await write({ ...event, fence, claimId })).outcome as Outcomes["draft"],
-      undraft: async (draftId) => void (await write({ type: "undraft", draftId, ending: "retracted" })),
-    });
-  }
-
       }
     }
     // A part in doubt that the author does not want to be sent twice is settled without another try.
-    void run.attempt?.drafts?.finish();
     if (command.do !== "settle" && (command.do !== "attempt" || is !== "settled")) return;
     const failed = command.do === "settle" ? command.receipt.state === "failed" : "done" in outcome && outcome.done;
     for (const said of run.said.filter(({ index }) => index === command.index)) {
@@ -540,7 +566,7 @@ export function performer(place: Place): Performer {
         receipt = { state: "refused", error: "the lease ran out before the part was sent" };
       } else if (part !== undefined || retracts) {
         const context = deliveryOf(record, outbox, run.log, index, tries);
-        receipt = await tryPart(channel, part, context, doubt, clock);
+        receipt = await tryPart(channel, part ?? { type: "text", text: "" }, context, doubt, clock);
       }
     } catch (error) {
       receipt = { state: "refused", error: messageOf(error) };
@@ -560,12 +586,6 @@ export function performer(place: Place): Performer {
   return { dispatch, noticed, refresh };
 }
 
-type MayPark = Extract<ProtocolEvent, { type: "claim" | "fail" }>;
-
-/** Events that may end a span as parked, and then say so to the user. */
-function mayPark(event: ProtocolEvent): event is MayPark {
-  return event.type === "claim" || event.type === "fail";
-}
 /** `turn.ended`: the first to tell counts. */
 function ending(): Pick<Attempt, "end" | "ended"> {
   let end: Attempt["end"] = () => {};
@@ -586,3 +606,9 @@ function endingBy(command: Exchange, outcome: Outcomes[keyof Outcomes]): Attempt
   return null;
 }
 
+type MayPark = Extract<ProtocolEvent, { type: "claim" | "fail" }>;
+
+/** Events that may end a span as parked, and then say so to the user. */
+function mayPark(event: ProtocolEvent): event is MayPark {
+  return event.type === "claim" || event.type === "fail";
+}

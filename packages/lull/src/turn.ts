@@ -77,6 +77,14 @@ export interface OnceContext {
   signal: AbortSignal;
 }
 
+/** A reply that was not read before the user went on. */
+export interface CrossedReply {
+  replyId: string;
+  parts: readonly Part[];
+  /** The texts of `parts`, one a line. */
+  text: string;
+}
+
 export interface Turn {
   readonly conversation: ConversationId;
   /** All unanswered inputs, in the order people meant them (platform time where known, else arrival). */
@@ -91,6 +99,12 @@ export interface Turn {
   /** What earlier attempts of this turn already did. */
   readonly effects: readonly EffectView[];
   readonly address: Json;
+  /**
+   * The reply that the first of these messages crossed: the user was typing it when the reply appeared, and may not
+   * have read it. Say what changes, instead of answering again. Null: nothing was crossed. Told from the time the
+   * message came and its length, so it is a good guess (docs/windows.md).
+   */
+  readonly crossed: CrossedReply | null;
   /** The newest message's metadata. */
   readonly metadata: JsonObject;
   /** Clock time (milliseconds since 1970) at which this attempt is given up. */
@@ -102,7 +116,10 @@ export interface Turn {
   readonly signal: AbortSignal;
   /** Names this attempt to `lull.attempt(ref)`, in any process. Plain JSON. Who has it can answer: keep it as a secret. */
   readonly ref: AttemptRef;
-  /** The conversation's last `n` log entries before this turn and after the last reset, oldest first. Default 50. */
+  /**
+   * The conversation's last `n` log entries after the last reset, oldest first, without this turn's own messages and
+   * attempts: what a prompt's history is made of. Default 50.
+   */
   log(n?: number): Promise<LogEntry[]>;
   /**
    * Runs `fn` at most once for this turn, over all attempts; later attempts get the recorded result (as JSON:
@@ -134,6 +151,16 @@ export interface Turn {
    */
   draft(part: PartLike): void;
   /**
+   * Notes what this attempt has cost, in the log and in the sum of the running period (`everyMs`; default a day, UTC).
+   * Works after the attempt has ended too. Resolves to the period's sum; `tokens: 0` only asks.
+   */
+  spend(
+    tokens: number,
+    options?: { everyMs?: number; details?: JsonObject },
+  ): Promise<{ sinceMs: number; tokens: number }>;
+  /** Resolves when this attempt's answer was committed or discarded. */
+  readonly ended: Promise<AttemptOutcome>;
+  /**
    * For `return turn.elsewhere()`: the answer is given through `lull.attempt(turn.ref)`, by any process, until the
    * attempt's deadline. This process keeps the lease, and delivers. Never resolves; rejects with `signal.reason`,
    * `answered` when the answer has come. Without hints from the store the record is looked at every `scanMs`.
@@ -150,17 +177,9 @@ export interface TurnPort {
   record: ConversationRecord;
   /** The tail of the log as of the claim. */
   tail: readonly LogEntry[];
-  /**
-   * Notes what this attempt has cost, in the log and in the sum of the running period (`everyMs`; default a day, UTC).
-   * Works after the attempt has ended too. Resolves to the period's sum; `tokens: 0` only asks.
-   */
-  spend(
-    tokens: number,
-    options?: { everyMs?: number; details?: JsonObject },
-  ): Promise<{ sinceMs: number; tokens: number }>;
-  /** Resolves when this attempt's answer was committed or discarded. */
-  readonly ended: Promise<AttemptOutcome>;
+  crossed: readonly Part[] | null;
   signal: AbortSignal;
+  ended: Promise<AttemptOutcome>;
   maxEffectBytes: number;
   now(): number;
   exchange<E extends ProtocolEvent>(event: E): Promise<{ outcome: Outcomes[E["type"]]; log: readonly LogEntry[] }>;
@@ -179,7 +198,6 @@ export interface TurnPort {
 const abortReasons: Record<AbortCode, string> = {
   superseded: "Newer input came: this answer is discarded, and the turn starts over with everything.",
   lost: "The lease was lost: another worker answers this conversation.",
-  ended: Promise<AttemptOutcome>;
   answered: "The turn has been answered.",
   "timed-out": "The attempt took longer than turnTimeoutMs.",
   stopped: "This process is stopping: the turn goes on elsewhere.",
@@ -214,11 +232,16 @@ export function textOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
+function crossedReply(replyId: string, parts: readonly Part[]): CrossedReply {
+  return { replyId, parts, text: textOf(parts) };
+}
+
 /** Builds the turn of an attempt. */
 export function turnOf(port: TurnPort): Turn {
   const { grasp, record, signal } = port;
   const { fence, claimId, span } = grasp;
   const held = { fence, claimId };
+  const crossing = record.window?.crossed;
   let messages = inOrder(inputsOf(port.tail, grasp.from, grasp.version));
   let version = grasp.version;
   const calls = new Map<string, Promise<unknown>>();
@@ -307,6 +330,7 @@ export function turnOf(port: TurnPort): Turn {
     fence,
     effects: effectsOf(record, port.tail, span),
     address: record.address,
+    crossed: crossing === undefined || port.crossed === null ? null : crossedReply(crossing.replyId, port.crossed),
     get metadata() {
       return messages.at(-1)?.metadata ?? {};
     },
@@ -370,7 +394,29 @@ export function turnOf(port: TurnPort): Turn {
       const { outcome } = await port.exchange({ type: "spend", fence, tokens, everyMs, ...more });
       return { sinceMs: outcome.sinceMs, tokens: outcome.tokens };
     },
+    ended: port.ended,
   };
+}
+
+/** Entries of the running span that belong to what was said before it, and not to the turn. */
+function isHistory(entry: LogEntry, answered: number): boolean {
+  switch (entry.kind) {
+    case "message":
+    case "edit":
+    case "retraction":
+      return entry.aside !== undefined || entry.version <= answered;
+    case "reply":
+    case "part":
+    case "receipt":
+    case "closed":
+    case "settled":
+    case "human":
+    case "send":
+    case "reset":
+      return true;
+    default:
+      return false;
+  }
 }
 
 /** What was done under a range of inputs, as its attempts are told. `log`: at least the results' entries. */
@@ -394,26 +440,4 @@ export function effectValue(key: string, value: unknown, mostBytes: number): Jso
     throw new LullError("effect-too-large", message);
   }
   return json;
-    ended: port.ended,
 }
-/** Entries of the running span that belong to what was said before it, and not to the turn. */
-function isHistory(entry: LogEntry, answered: number): boolean {
-  switch (entry.kind) {
-    case "message":
-    case "edit":
-    case "retraction":
-      return entry.aside !== undefined || entry.version <= answered;
-    case "reply":
-    case "part":
-    case "receipt":
-    case "closed":
-    case "settled":
-    case "human":
-    case "send":
-    case "reset":
-      return true;
-    default:
-      return false;
-  }
-}
-

@@ -8,15 +8,18 @@
  *
  * The model's own time counts towards the quiet the user is given: in real chat data what decides premature
  * answers is the total quiet until the send, not how it is split (docs/protocol.md). Typing and incomplete
- * inputs hold both within the cap, and expire by themselves. After `maxRestarts` discards the model starts
- * only when its answer could also be sent.
+ * inputs hold both within the cap, and expire by themselves; typing that brings no message holds no longer than
+ * `typingMaxMs`. After `maxRestarts` discards the model starts only when its answer could also be sent.
+ *
+ * The quiet target is the smallest that the inputs ask for themselves. Where none does and windows adapt, it is the
+ * user's own (pace.ts), shortened by a question mark; an author's judgement of `completeness` replaces either.
  *
  * @module
  */
+import { leftOver } from "./drafts.ts";
 import type {
   Change,
   Content,
-import { leftOver } from "./drafts.ts";
   ConversationRecord,
   Effect,
   Fence,
@@ -28,12 +31,16 @@ import { leftOver } from "./drafts.ts";
   OutboxPart,
   Outcomes,
   Parked,
+  Part,
   PastSpan,
   QueuedSend,
+  QuietReason,
   Seq,
   Version,
+  Wait,
   Window,
 } from "./model.ts";
+import { asks, judgedQuietMs, met, ownQuietMs, questionQuietMs } from "./pace.ts";
 
 // ---------------------------------------------------------------------------------------------
 // Windows
@@ -41,29 +48,57 @@ import { leftOver } from "./drafts.ts";
 /** What an input says about how long to wait for more. */
 interface Waits {
   quietMs?: number;
-  incomplete?: true;
+  incomplete?: boolean;
+  parts?: readonly Part[];
+}
+
+type Target = Pick<Window, "quietMs" | "reason">;
+
+/** The quiet target an input asks for by itself; `baseMs` is the user's. */
+function wish({ quietMs, parts = [] }: Waits, baseMs: number, limits: Limits): Target {
+  if (quietMs !== undefined) return { quietMs: Math.min(quietMs, limits.maxWaitMs), reason: "message" };
+  const setting = Math.min(limits.quietMs, limits.maxWaitMs);
+  if (limits.adaptive === undefined) return { quietMs: setting };
+  if (asks(parts)) return { quietMs: questionQuietMs(baseMs, limits), reason: "question" };
+  return baseMs === setting ? { quietMs: setting } : { quietMs: baseMs, reason: "pace" };
+}
+
+/** What was learned or guessed holds until the next input; what was asked for holds until the answer. */
+const guesses: readonly (QuietReason | undefined)[] = ["pace", "question", "judged"];
+
+function merged({ count, quietMs, reason }: Window, wished: Target): Target {
+  const isGuess = guesses.includes(reason) && wished.reason !== "message";
+  return count === 0 || isGuess || wished.quietMs < quietMs ? wished : { quietMs, ...(reason && { reason }) };
 }
 
 /**
  * The window after one more input: opens it when there was none; never moves `openedAtMs`. `seq`: the first
- * log entry the input brings in.
+ * log entry the input brings in. `baseMs`: the user's own quiet target, for a window that opens.
  */
-export function push(window: Window | null, seq: Seq, input: Waits, nowMs: number, limits: Limits): Window {
-  const quietMs = Math.min(input.quietMs ?? limits.quietMs, limits.maxWaitMs);
+export function push(
+  window: Window | null,
+  seq: Seq,
+  input: Waits,
+  nowMs: number,
+  limits: Limits,
+  baseMs = limits.quietMs,
+): Window {
   const incompleteUntilMs = input.incomplete ? nowMs + limits.incompleteMs : null;
   if (window === null) {
     const times = { openedAtMs: nowMs, lastInputAtMs: nowMs, holdUntilMs: null, incompleteUntilMs };
-    return { fromSeq: seq, ...times, quietMs, count: 1 };
+    const base = limits.adaptive === undefined ? {} : { baseMs };
+    return { fromSeq: seq, ...times, ...wish(input, baseMs, limits), ...base, count: 1 };
   }
+  const { typingSinceMs: _, reason: __, ...kept } = window;
   return {
-    ...window,
+    ...kept,
     fromSeq: Math.min(window.fromSeq, seq),
     // A store's clock that went back must not shorten the quiet already granted.
     lastInputAtMs: Math.max(window.lastInputAtMs, nowMs),
     // What the user typed has arrived: the hold has done its work.
     holdUntilMs: null,
     incompleteUntilMs: later(window.incompleteUntilMs, incompleteUntilMs),
-    quietMs: window.count === 0 ? quietMs : Math.min(window.quietMs, quietMs),
+    ...merged(window, wish(input, window.baseMs ?? limits.quietMs, limits)),
     count: window.count + 1,
   };
 }
@@ -71,10 +106,17 @@ export function push(window: Window | null, seq: Seq, input: Waits, nowMs: numbe
 /** The window after its inputs changed in place (an edit, a retraction): counted anew from the fold. */
 export function recount(window: Window, inputs: readonly Input[], limits: Limits): Window {
   const waiting = inputs.filter((input) => input.incomplete).map((input) => input.receivedAtMs + limits.incompleteMs);
+  const { reason: _, ...kept } = window;
+  const anew = { ...kept, quietMs: limits.quietMs, count: 0 };
+  const { quietMs, reason } = inputs.reduce<Window>(
+    (so, input) => ({ ...anew, ...merged(so, wish(input, window.baseMs ?? limits.quietMs, limits)), count: 1 }),
+    anew,
+  );
   return {
-    ...window,
+    ...kept,
     incompleteUntilMs: waiting.length === 0 ? null : Math.max(...waiting),
-    quietMs: inputs.length === 0 ? limits.quietMs : Math.min(...inputs.map((input) => input.quietMs ?? limits.quietMs)),
+    quietMs,
+    ...(reason && { reason }),
     count: inputs.length,
   };
 }
@@ -82,12 +124,15 @@ export function recount(window: Window, inputs: readonly Input[], limits: Limits
 /** One more input: every window that could become the unanswered range takes it; back-off ends. Changes `r`. */
 export function pushAll(r: ConversationRecord, seq: Seq, input: Waits, nowMs: number, limits: Limits): void {
   r.retryAtMs = null;
-  r.window = push(r.window, seq, input, nowMs, limits);
+  const crossed = met(r, input.parts, nowMs, limits);
+  const baseMs = ownQuietMs(r, limits);
+  r.window = push(r.window, seq, input, nowMs, limits, baseMs);
+  if (crossed !== null) r.window.crossed ??= crossed;
   // Once a part is visible the turn is sealed, and what comes is simply the next turn's.
   if (r.lease?.purpose === "respond" && r.outbox === null)
-    r.lease.newer = push(r.lease.newer, seq, input, nowMs, limits);
+    r.lease.newer = push(r.lease.newer, seq, input, nowMs, limits, baseMs);
   if (r.outbox === null || r.outbox.window === null) return;
-  r.outbox.window = push(r.outbox.window, seq, input, nowMs, limits);
+  r.outbox.window = push(r.outbox.window, seq, input, nowMs, limits, baseMs);
   r.outbox.newerAtMs ??= nowMs;
 }
 
@@ -113,7 +158,43 @@ export function changeAll(
 }
 
 /** What a flush makes of a window: the answer is wanted now. */
-export const flushed = { quietMs: 0, holdUntilMs: null, incompleteUntilMs: null } as const;
+const flushed = { quietMs: 0, reason: "flush", holdUntilMs: null, incompleteUntilMs: null } as const;
+
+/** Somebody types, or has stopped. Changes `r`. */
+export function hold(
+  r: ConversationRecord,
+  { on, forMs }: { on: boolean; forMs?: number },
+  nowMs: number,
+  limits: Limits,
+): Outcomes["typing"] {
+  const until = typingUntil(r.window, on, forMs, nowMs, limits);
+  if (r.window === null || until === r.window.holdUntilMs) return { is: "nothing" };
+  for (const each of windowsOf(r)) {
+    each.holdUntilMs = until;
+    if (limits.typingMaxMs !== undefined) each.typingSinceMs ??= nowMs;
+  }
+  return { is: "held" };
+}
+
+/** The answer is wanted now. Changes `r`. */
+export function flush(r: ConversationRecord): Outcomes["flush"] {
+  if (r.window === null) return { is: "nothing" };
+  for (const each of windowsOf(r)) Object.assign(each, flushed);
+  return { is: "flushed" };
+}
+
+/** How complete the author finds what was said. A judgement that newer input overtook, or that is against a wish, is none. */
+export function judge(
+  r: ConversationRecord,
+  { version, completeness }: { version: Version; completeness: number },
+  limits: Limits,
+): Outcomes["judge"] {
+  const asked = r.window?.reason === "message" || r.window?.reason === "flush";
+  if (r.window === null || asked || version !== r.version) return { is: "nothing" };
+  const quietMs = judgedQuietMs(r.window.baseMs ?? limits.quietMs, completeness, limits);
+  for (const each of windowsOf(r)) Object.assign(each, { quietMs, reason: "judged" });
+  return { is: "judged" };
+}
 
 /** Every window that is, or could become, the unanswered range. */
 export function windowsOf(r: ConversationRecord): Window[] {
@@ -132,9 +213,39 @@ export function quietAt(window: Window, limits: Limits): number {
 
 /** The model may start from then on. */
 export function startAt(window: Window, limits: Limits, restarts: number): number {
-  return restarts >= limits.maxRestarts
-    ? quietAt(window, limits)
-    : held(window, Math.min(limits.startMs, window.quietMs), limits);
+  return held(window, startMs(window, limits, restarts), limits);
+}
+
+/** After this much quiet. With `leadMs` so early that the answer is ready when it may go out. */
+function startMs({ quietMs }: Window, limits: Limits, restarts: number): number {
+  if (restarts >= limits.maxRestarts) return quietMs;
+  return limits.leadMs === undefined ? Math.min(limits.startMs, quietMs) : Math.max(0, quietMs - limits.leadMs);
+}
+
+/** What was waited for until the model started, now. */
+export function startWait(window: Window, limits: Limits, restarts: number, nowMs: number): Wait {
+  const targetMs = startMs(window, limits, restarts);
+  return waited(window, targetMs, restarts >= limits.maxRestarts ? "restarts" : undefined, nowMs, limits);
+}
+
+/** What was waited for until the answer was committed, now. */
+export function quietWait(window: Window, nowMs: number, limits: Limits): Wait {
+  return waited(window, window.quietMs, undefined, nowMs, limits);
+}
+
+function waited(
+  window: Window,
+  targetMs: number,
+  reason: Wait["reason"] | undefined,
+  nowMs: number,
+  limits: Limits,
+): Wait {
+  if (nowMs >= capAt(window, limits)) return { targetMs, reason: "cap" };
+  const target = window.lastInputAtMs + targetMs;
+  const incompleteMs = window.incompleteUntilMs ?? 0;
+  const holdMs = Math.max(window.holdUntilMs ?? 0, incompleteMs);
+  if (holdMs > target) return { targetMs, reason: holdMs === incompleteMs ? "incomplete" : "typing" };
+  return { targetMs, reason: reason ?? window.reason ?? "setting" };
 }
 
 /** Both targets of the pending window, or nulls. */
@@ -159,6 +270,8 @@ function later(a: number | null, b: number | null): number | null {
 export function wakeAt(r: ConversationRecord, limits: Limits): number | null {
   if (r.lease !== null) return r.lease.expiresAtMs;
   if (r.outbox !== null) return tryAt(r.outbox);
+  const draft = leftOver(r);
+  if (draft !== null) return draft.atMs;
   if (r.handoff !== null && (r.window !== null || r.sends.length > 0)) return r.handoff.untilMs;
   const send = nextSend(r);
   if (send !== undefined) return send.atMs;
@@ -252,6 +365,19 @@ export function term(nowMs: number, limits: Limits): Pick<Lease, "expiresAtMs" |
   return { expiresAtMs: Math.min(nowMs + limits.leaseMs, deadlineMs), deadlineMs };
 }
 
+/** Marks a part as on its way, before it is. The attempt makes progress, so its deadline moves. False without a part. */
+export function launch(lease: Lease, part: OutboxPart | undefined, nowMs: number, limits: Limits): boolean {
+  if (part !== undefined) Object.assign(part, { state: "attempting", tries: part.tries + 1 });
+  Object.assign(lease, term(nowMs, limits));
+  return part !== undefined;
+}
+
+/** What a lease just taken, or asked for again, is for. */
+export function granted(r: ConversationRecord, { fence, version, deadlineMs, sealed }: Lease): Outcomes["claim"] {
+  if (r.outbox !== null) return { is: "deliver", fence, replyId: r.outbox.replyId, deadlineMs };
+  return { is: "respond", fence, version, from: r.answered, attempt: r.attempts, span: r.span, sealed, deadlineMs };
+}
+
 /**
  * A renewal: the lease, and the effects its attempt has begun and not ended, live on; neither beyond its
  * deadline. Without a lease only the effects do. Changes `r`.
@@ -271,8 +397,6 @@ export function extend(
   for (const effect of effects)
     if (effect.state === "begun" && effect.fence === renewal.fence) effect.untilMs = Math.max(effect.untilMs, until);
   if (lease !== null) lease.expiresAtMs = Math.max(lease.expiresAtMs, until);
-  const draft = leftOver(r);
-  if (draft !== null) return draft.atMs;
 }
 
 /** Keys are the author's own: `constructor` is one like any other. */
@@ -364,19 +488,6 @@ export function inputsOf(log: readonly LogEntry[], after: Version, upTo: Version
 export function targetOf(r: ConversationRecord, target: string, log: readonly LogEntry[]): Input | undefined {
   const after = r.outbox !== null && withdrawable(r.outbox) ? r.outbox.from : r.answered;
   return inputsOf(log, after).find((input) => (input.editOf ?? input.id) === target);
-/** Marks a part as on its way, before it is. The attempt makes progress, so its deadline moves. False without a part. */
-export function launch(lease: Lease, part: OutboxPart | undefined, nowMs: number, limits: Limits): boolean {
-  if (part !== undefined) Object.assign(part, { state: "attempting", tries: part.tries + 1 });
-  Object.assign(lease, term(nowMs, limits));
-  return part !== undefined;
-}
-
-/** What a lease just taken, or asked for again, is for. */
-export function granted(r: ConversationRecord, { fence, version, deadlineMs, sealed }: Lease): Outcomes["claim"] {
-  if (r.outbox !== null) return { is: "deliver", fence, replyId: r.outbox.replyId, deadlineMs };
-  return { is: "respond", fence, version, from: r.answered, attempt: r.attempts, span: r.span, sealed, deadlineMs };
-}
-
 }
 
 type Written = Extract<LogEntry, { kind: "message" | "edit" }>;
@@ -429,6 +540,7 @@ function contentOf(entry: Content): Content {
     ...(sentAtMs === undefined ? {} : { sentAtMs }),
     ...(replyTo === undefined ? {} : { replyTo }),
     ...(metadata === undefined ? {} : { metadata }),
+    ...(trace === undefined ? {} : { trace }),
   };
 }
 
@@ -444,4 +556,3 @@ export function inOrder(inputs: readonly Input[]): Input[] {
   });
   return keyed.sort((a, b) => (a.key === b.key ? 0 : a.key - b.key)).map(({ input }) => input);
 }
-    ...(trace === undefined ? {} : { trace }),

@@ -18,6 +18,7 @@ import {
   type LogEntry,
   type Outbox,
   type OutboxPart,
+  type Pace,
   type Parked,
   type PastSpan,
   type QueuedSend,
@@ -39,6 +40,7 @@ import {
   present,
   type Shape,
   text,
+  when,
 } from "./shape.ts";
 
 /** The newest log entry schema this release reads. An entry without `schema` has schema 1. */
@@ -50,6 +52,8 @@ export type Migrations = Readonly<Record<number, (old: Record<string, unknown>) 
 const recordMigrations: Migrations = {};
 const entryMigrations: Migrations = {};
 
+const crossing = { replyId: text, seq: integer };
+
 const window = object<Window>({
   fromSeq: integer,
   openedAtMs: instant,
@@ -57,6 +61,10 @@ const window = object<Window>({
   holdUntilMs: nullable(instant),
   incompleteUntilMs: nullable(instant),
   quietMs: integer,
+  reason: optional(text),
+  baseMs: optional(integer),
+  typingSinceMs: optional(instant),
+  crossed: optional(object<Crossing>(crossing)),
   count: integer,
 });
 
@@ -101,6 +109,7 @@ const outbox = object<Outbox>({
       index: integer,
     }),
   ),
+  draft: optional(text),
   newerAtMs: nullable(instant),
   window: nullable(window),
   span: integer,
@@ -109,7 +118,6 @@ const outbox = object<Outbox>({
 });
 
 const span = { from: integer, to: integer, fromSeq: integer };
-  draft: optional(text),
 
 const record = object<ConversationRecord>({
   schema: integer,
@@ -129,14 +137,6 @@ const record = object<ConversationRecord>({
   effects,
   outbox: nullable(outbox),
   sends: list(object<QueuedSend>({ replyId: text, seq: integer, parts: integer, atMs: instant })),
-  ended: list(object<EndedAttempt>({ fence: integer, claimId: text, outcome: text })),
-  handoff: nullable(
-    object<Handoff>({ sinceMs: instant, untilMs: instant, backlog: oneOf("answer", "context"), by: optional(text) }),
-  ),
-  parked: nullable(object<Parked>({ ...span, atMs: instant, reason: text })),
-  last: nullable(object<PastSpan>(span)),
-  tempo: object<ConversationRecord["tempo"]>({ sinceMs: instant, replies: integer }),
-  address: present,
   draft: optional(
     nullable(
       object<Draft>({
@@ -159,6 +159,14 @@ const record = object<ConversationRecord>({
     }),
   ),
   spent: optional(object<NonNullable<ConversationRecord["spent"]>>({ sinceMs: instant, tokens: integer })),
+  ended: list(object<EndedAttempt>({ fence: integer, claimId: text, outcome: text })),
+  handoff: nullable(
+    object<Handoff>({ sinceMs: instant, untilMs: instant, backlog: oneOf("answer", "context"), by: optional(text) }),
+  ),
+  parked: nullable(object<Parked>({ ...span, atMs: instant, reason: text })),
+  last: nullable(object<PastSpan>(span)),
+  tempo: object<ConversationRecord["tempo"]>({ sinceMs: instant, replies: integer }),
+  address: present,
   createdAtMs: instant,
   updatedAtMs: instant,
 });

@@ -9,7 +9,7 @@
 /** Null when the value fits, else the path of the first misfit ("" is the value itself). */
 export type Shape = (value: unknown) => string | null;
 
-const when =
+export const when =
   (fits: (value: unknown) => boolean): Shape =>
   (value) =>
     fits(value) ? null : "";
