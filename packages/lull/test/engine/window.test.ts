@@ -1,5 +1,6 @@
 // What makes the bot wait longer or shorter: typing, incomplete messages, messages that cannot wait, flush.
 import { describe, expect, it } from "vitest";
+import type { LullOptions } from "../../src/index.ts";
 import { bot } from "../support/bot.ts";
 
 describe("typing", () => {
@@ -162,5 +163,204 @@ describe("flush", () => {
     const { lull } = bot();
     await lull.flush("nobody");
     expect(await lull.get("nobody")).toBeNull();
+  });
+});
+
+describe("typing on a platform", () => {
+  it("counts as long as the platform shows it, unless the call says for how long", async () => {
+    const slow = { name: "slow", idempotent: true, typingMs: 20_000, deliver: async () => {} };
+    const { clock, lull, turns, hear } = bot({ channels: [slow] });
+    await lull.start();
+    await hear("a");
+    await lull.typing("c");
+    await clock.advance(19_999);
+    expect(turns).toHaveLength(0);
+    await clock.advance(1);
+    expect(turns).toHaveLength(1);
+    await clock.advance(10_000);
+    await lull.stop();
+  });
+
+  it("that brings no message is left at last", async () => {
+    const { clock, lull, sent, hear } = bot({ limits: { typingMaxMs: 12_000 } });
+    await lull.start();
+    await hear("a");
+    for (let at = 0; at < 30; at += 1) {
+      await lull.typing("c");
+      await clock.advance(1_000);
+    }
+    expect(sent[0]?.atMs).toBeGreaterThanOrEqual(13_000);
+    expect(sent[0]?.atMs).toBeLessThanOrEqual(14_000);
+    await lull.stop();
+  });
+});
+
+describe("the model's start", () => {
+  it("is early where it is eager", async () => {
+    const { clock, lull, turns, sent, hear } = bot({ debounce: { quietMs: 6_000, startMs: "eager" } });
+    await lull.start();
+    await hear("a");
+    await clock.advance(300);
+    expect(turns).toHaveLength(1);
+    await clock.advance(20_000);
+    expect(sent[0]?.atMs).toBe(6_000);
+    await lull.stop();
+  });
+
+  it("is as late as its answer allows where it is frugal, once it is known how long the model takes", async () => {
+    const { clock, lull, turns, sent, hear, elapsed } = bot(
+      { debounce: () => ({ quietMs: 6_000, startMs: "frugal" }) },
+      { modelMs: 2_000 },
+    );
+    await lull.start();
+    await hear("a");
+    await clock.advance(1_000);
+    expect(turns).toHaveLength(1);
+    await clock.advance(9_000);
+    const began = elapsed();
+    await hear("b");
+    await clock.advance(3_999);
+    expect(turns).toHaveLength(1);
+    await clock.advance(1);
+    expect(turns).toHaveLength(2);
+    await clock.advance(10_000);
+    expect(sent.map(({ atMs }) => atMs)).toEqual([6_000, began + 6_000]);
+    await lull.stop();
+  });
+
+  it("knows it from what is said, too", async () => {
+    const { clock, lull, turns, hear } = bot({
+      debounce: { quietMs: 6_000, startMs: "frugal" },
+      respond: async (turn) => {
+        await clock.sleep(500, turn.signal);
+        await turn.say("one moment");
+        await clock.sleep(60_000, turn.signal);
+        return [];
+      },
+    });
+    await lull.start();
+    await hear("a");
+    await clock.advance(70_000);
+    await hear("b");
+    await clock.advance(5_499);
+    expect(turns).toHaveLength(1);
+    await clock.advance(1);
+    expect(turns).toHaveLength(2);
+    await clock.advance(70_000);
+    await lull.stop();
+  });
+});
+
+describe("adaptive windows", () => {
+  it("learn from crossed replies, and say why they wait", async () => {
+    const { clock, lull, sent, hear } = bot({ debounce: { quietMs: 3_000, adaptive: true } });
+    await lull.start();
+    await hear("hi");
+    await clock.advance(3_500);
+    expect(sent).toHaveLength(1);
+    await hear("there");
+    await clock.advance(20_000);
+    expect(sent[1]?.atMs).toBe(3_500 + 4_104);
+    expect((await lull.explain("c")).join("\n")).toMatch(/this user's pace asks for 4\.1 s/);
+    await lull.stop();
+  });
+
+  it("are refused where the setting makes no sense", () => {
+    const adaptive = (value: unknown) => () => bot({ debounce: { quietMs: 3_000, adaptive: value as never } });
+    expect(adaptive({ crossed: 0 })).toThrow(/adaptive\.crossed must be a share/);
+    expect(adaptive({ often: 1 })).toThrow(/unknown key "often"/);
+    expect(adaptive({ crossed: 0.2 })).not.toThrow();
+    expect(adaptive(false)().lull.settings.limits).not.toHaveProperty("adaptive");
+    expect(() => bot({ debounce: { quietMs: 3_000, startMs: "early" as never } })).toThrow(/eager or frugal/);
+  });
+});
+
+describe("completeness", () => {
+  it("is asked with everything unanswered, and shortens or lengthens the wait", async () => {
+    const asked: string[][] = [];
+    const completeness: LullOptions["completeness"] = (messages) => {
+      asked.push(messages.map(({ id }) => id));
+      return messages.at(-1)?.id === "done" ? 1 : 0;
+    };
+    const { clock, lull, sent, hear } = bot({ completeness });
+    await lull.start();
+    await hear("so");
+    await clock.advance(8_000);
+    expect(sent).toEqual([]);
+    await hear("done");
+    await clock.advance(20_000);
+    expect(asked).toEqual([["so"], ["so", "done"]]);
+    expect(sent.map(({ text, atMs }) => [text, atMs])).toEqual([["answer to: so | done", 11_000]]);
+    await lull.stop();
+  });
+
+  it("that is late, throws, or is no share changes nothing", async () => {
+    const warned: string[] = [];
+    const logger = { debug() {}, info() {}, error() {}, warn: (_: object, text: string) => void warned.push(text) };
+    const answers: (() => Promise<number>)[] = [
+      () => Promise.reject(new Error("no model")),
+      async () => Number.NaN,
+      async () => 2,
+    ];
+    for (const answer of answers) {
+      const { clock, lull, sent, hear } = bot({ completeness: answer, logger });
+      await lull.start();
+      await hear("a");
+      await clock.advance(20_000);
+      expect(sent[0]?.atMs).toBe(6_000);
+      await lull.stop();
+    }
+    expect(warned).toEqual(Array(3).fill("completeness is not known"));
+    const slow = bot({ completeness: () => slow.clock.sleep(2_000).then(() => 0) });
+    await slow.lull.start();
+    await slow.hear("a");
+    await slow.clock.advance(1_500);
+    await slow.hear("b");
+    await slow.clock.advance(1_000);
+    expect(slow.texts()).toEqual([]);
+    expect((await slow.lull.get("c"))?.record.window?.quietMs).toBe(6_000);
+    await slow.clock.advance(20_000);
+    await slow.lull.stop();
+    expect(() => bot({ completeness: 1 as never })).toThrow(/completeness must be a function/);
+  });
+});
+
+describe("a reply that was crossed", () => {
+  it("is told to the turn that follows it", async () => {
+    const { clock, lull, turns, hear } = bot();
+    await lull.start();
+    await hear("a");
+    await clock.advance(6_100);
+    await hear("a much longer message");
+    await clock.advance(20_000);
+    expect(turns.map(({ crossed }) => crossed)).toEqual([
+      null,
+      { replyId: expect.any(String), parts: [{ type: "text", text: "answer to: a" }], text: "answer to: a" },
+    ]);
+    await hear("later");
+    await clock.advance(20_000);
+    expect(turns.at(-1)?.crossed).toBeNull();
+    await lull.stop();
+  });
+
+  it("is told with everything that was said, and null where the log has lost it", async () => {
+    const { clock, lull, store, turns, hear } = bot({
+      respond: async (turn) => {
+        await turn.say("one");
+        await turn.say("two");
+        return [];
+      },
+    });
+    await lull.start();
+    await hear("a");
+    await clock.advance(6_100);
+    await hear("b");
+    await clock.advance(20_000);
+    expect(turns.at(-1)?.crossed?.text).toBe("one\ntwo");
+    await hear("c");
+    await store.prune({ seenBeforeMs: 0, logBeforeMs: clock.now(), keepFrom: ({ seq }) => seq });
+    await clock.advance(20_000);
+    expect(turns.at(-1)?.crossed).toBeNull();
+    await lull.stop();
   });
 });
