@@ -42,6 +42,9 @@ export async function testApp(options: TestAppOptions = {}) {
   const metrics = createMetrics({
     on: lull.on?.bind(lull) ?? (() => () => {}),
     stats: lull.stats?.bind(lull) ?? (() => store.stats()),
+    list: lull.list?.bind(lull) ?? (async () => ({ conversations: [], next: null })),
+    paused: false,
+    working: 0,
   });
   const app = createApp({
     lull,
