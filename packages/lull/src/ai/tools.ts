@@ -9,17 +9,13 @@
  *
  * @module
  */
-import type { ToolSet } from "ai";
+import type { InferToolInput, InferToolOutput, Tool, ToolSet } from "ai";
 import { LullError } from "../errors.ts";
 import type { Json } from "../model.ts";
 import type { OnceContext, Turn } from "../turn.ts";
 import { type CallRecord, isCallRecord } from "./facts.ts";
 
-type Tool = ToolSet[string];
-/** What `execute` is given as its first argument. */
-type InputOf<T> = T extends { execute?: (input: infer I, ...rest: never[]) => unknown } ? I : never;
-type OutputOf<T> = T extends { execute?: (...args: never[]) => infer O } ? Awaited<O> : never;
-
+type AnyTool = ToolSet[string];
 export interface Irreversible<INPUT, OUTPUT = unknown> {
   /**
    * Names what is done, whatever words the model uses: an order number, a room and a date. The same key in one turn is
@@ -56,7 +52,7 @@ export function readOnly<T extends Tool>(tool: T): T {
  *   key: ({ room, date }) => `${room}/${date}`,
  * });
  */
-export function irreversible<T extends Tool>(tool: T, how: Irreversible<InputOf<T>, OutputOf<T>>): T {
+export function irreversible<T extends Tool>(tool: T, how: Irreversible<InferToolInput<T>, InferToolOutput<T>>): T {
   if (typeof how?.key !== "function") {
     const advice = "It names what is done, because a model words its arguments anew each time.";
     throw new LullError("invalid-argument", `irreversible(tool, { key }) needs key(input). ${advice}`);
@@ -90,7 +86,7 @@ export function onceTools<T extends ToolSet>(turn: Turn, tools: T): T {
   return Object.fromEntries(entries) as T;
 }
 
-function once(turn: Turn, name: string, tool: Tool, nth: (call: string) => number): Tool {
+function once(turn: Turn, name: string, tool: AnyTool, nth: (call: string) => number): AnyTool {
   const how = (tool as { [mark]?: Mark })[mark];
   // biome-ignore lint/complexity/noBannedTypes: the SDK's own type differs between its majors
   const execute = tool.execute as Function | undefined;
@@ -130,7 +126,7 @@ function once(turn: Turn, name: string, tool: Tool, nth: (call: string) => numbe
       `It is not known whether ${name} was done: ${record.unknown}. It is not done again. Say so, or find out by other means.`,
     );
   };
-  return Object.assign(Object.create(Object.getPrototypeOf(tool) as object), tool, { execute: run }) as Tool;
+  return Object.assign(Object.create(Object.getPrototypeOf(tool) as object), tool, { execute: run }) as AnyTool;
 }
 
 /** Tools may give preliminary results; the last one counts. */
