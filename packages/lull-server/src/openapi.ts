@@ -86,6 +86,41 @@ const answers = {
   }),
   Sent: z.object({ status: z.enum(["queued", "duplicate", "dropped"]), replyId: z.string() }),
   Revived: z.object({ revived: z.int() }),
+  Turn: z.looseObject({
+    wanted: z.boolean().meta({ description: "An answer is still wanted" }),
+    reason: z.string().nullable().meta({ description: "Why not: superseded, answered, handed-off, reset, lost" }),
+    version: z.int().nullable(),
+    newer: z.array(z.unknown()).meta({ description: "Messages that came after `version`" }),
+    effects: z.array(
+      z.looseObject({ key: z.string(), state: z.enum(["done", "unknown"]), value: z.unknown().optional() }),
+    ),
+    sealed: z.boolean(),
+    quietAt: z.iso.datetime().nullable().meta({ description: "The answer may be committed then; null: now, or never" }),
+    deadlineAt: z.iso.datetime().nullable(),
+    reply: z.looseObject({ replyId: z.string(), open: z.boolean(), parts: z.array(z.string()) }).nullable(),
+  }),
+  Committed: z.object({
+    status: z.literal("committed"),
+    replyId: z.string().nullable().meta({ description: "null: silence" }),
+    duplicate: z.boolean().meta({ description: "The turn had been answered before; that answer stands" }),
+  }),
+  Said: z.object({
+    replyId: z.string(),
+    index: z.int(),
+    state: z.enum(["queued", "attempting", "sent", "failed", "unknown", "cancelled"]),
+    error: z.string().optional(),
+  }),
+  Effect: z.object({
+    key: z.string(),
+    state: z
+      .enum(["run", "done", "recorded", "late", "dropped"])
+      .meta({ description: "run: yours to do · done: `value` is an earlier run's result · late: its turn had ended" }),
+    idempotencyKey: z.string().optional().meta({ description: "Hand it to the service you call" }),
+    inDoubt: z.boolean().optional().meta({ description: "It may have been done before, and nobody saw its end" }),
+    value: z.unknown().optional(),
+  }),
+  Absorbed: z.object({ messages: z.array(z.unknown()) }),
+  Failed: z.object({ status: z.enum(["retry", "parked", "cut"]) }),
   Problem: z.looseObject({
     type: z.string(),
     title: z.string(),
@@ -94,11 +129,12 @@ const answers = {
     detail: z.string(),
     field: z.string().optional().meta({ description: "The field to blame" }),
     errors: z.array(z.object({ field: z.string(), detail: z.string() })).optional(),
+    at: z.iso.datetime().optional().meta({ description: "When the same request may succeed" }),
   }),
 } as const;
 
 interface Operation {
-  method: "get" | "post" | "patch" | "delete";
+  method: "get" | "post" | "put" | "patch" | "delete";
   path: string;
   summary: string;
   /** null: no key is needed. */
@@ -117,6 +153,8 @@ const whole = (description: string, maximum?: number) => ({
 const text = (description: string) => ({ description, schema: { type: "string" } });
 const flag = (description: string) => ({ description, schema: { type: "boolean" } });
 const one = "/v1/conversations/{id}";
+const turn = "/v1/turns/{token}";
+const patience = { wait: whole("Seconds to wait until the user has been quiet", 300) };
 const done = { 204: { description: "Done" } };
 const events = { 200: { description: "Server-Sent Events", type: "text/event-stream", schema: { type: "string" } } };
 
@@ -318,6 +356,73 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: turn,
+    summary: "A turn, for the webhook that answers it: still wanted? newer messages? effects?",
+    role: null,
+    responses: { 200: { description: "How it stands", schema: "Turn" } },
+  },
+  {
+    method: "post",
+    path: `${turn}/reply`,
+    summary: "The answer of a webhook that had answered 202; 409: superseded, answered or lost; 425: too early",
+    role: null,
+    body: { schema: "turnReply", required: true },
+    query: patience,
+    responses: { 200: { description: "Committed", schema: "Committed" } },
+  },
+  {
+    method: "post",
+    path: `${turn}/parts`,
+    summary: "Say a part now; the first one seals the turn",
+    role: null,
+    body: { schema: "turnPart", required: true },
+    query: { wait: whole("Seconds to wait for quiet, and then for what the channel says", 300) },
+    responses: { 200: { description: "What became of it", schema: "Said" } },
+  },
+  {
+    method: "put",
+    path: `${turn}/effects/{key}`,
+    summary: "A side effect, done once: begin it, then say what came of it",
+    role: null,
+    body: { schema: "turnEffect", required: true },
+    query: patience,
+    responses: { 200: { description: "What to do, or what was recorded", schema: "Effect" } },
+  },
+  {
+    method: "post",
+    path: `${turn}/seal`,
+    summary: "From here on newer messages do not discard the answer",
+    role: null,
+    body: { schema: "nothing", required: false },
+    query: patience,
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${turn}/absorb`,
+    summary: "Take newer messages into the turn",
+    role: null,
+    body: { schema: "nothing", required: false },
+    responses: { 200: { description: "All messages the answer is to cover", schema: "Absorbed" } },
+  },
+  {
+    method: "post",
+    path: `${turn}/renew`,
+    summary: "A side effect takes long, and is still under way",
+    role: null,
+    body: { schema: "nothing", required: false },
+    responses: done,
+  },
+  {
+    method: "post",
+    path: `${turn}/fail`,
+    summary: "No answer this time: try again, or give up",
+    role: null,
+    body: { schema: "turnFail", required: true },
+    responses: { 200: { description: "What comes next", schema: "Failed" } },
+  },
+  {
+    method: "get",
     path: "/v1/events",
     summary: "Events of all conversations, live only",
     role: "read",
@@ -365,6 +470,10 @@ const componentNames: Record<keyof Schemas, string> = {
   humanReply: "HumanReply",
   resume: "Resume",
   operator: "OperatorCall",
+  turnReply: "TurnReply",
+  turnPart: "TurnPart",
+  turnEffect: "TurnEffect",
+  turnFail: "TurnFailure",
   pause: "PauseCall",
   unpause: "UnpauseCall",
 };

@@ -19,6 +19,8 @@ export interface ProblemBody {
   detail: string;
   field?: string;
   errors?: FieldError[];
+  /** When the same request may succeed. */
+  at?: string;
 }
 
 export type ProblemCode =
@@ -28,6 +30,8 @@ export type ProblemCode =
   | "forbidden"
   | "host-not-allowed"
   | "origin-not-allowed"
+  | "invalid-token"
+  | "token-expired"
   | "method-not-allowed"
   | "unsupported-media-type"
   | "too-many-streams"
@@ -57,6 +61,8 @@ export interface ProblemOptions {
   headers?: Record<string, string>;
   /** Seconds for `Retry-After`. */
   retryAfter?: number;
+  /** Told as `at`. */
+  atMs?: number;
 }
 
 /** Thrown anywhere in a request; becomes its answer. */
@@ -137,6 +143,7 @@ export function problemBody(problem: Problem): ProblemBody {
     detail: problem.message,
     ...(field === undefined ? {} : { field }),
     ...(problem.options.errors === undefined ? {} : { errors: problem.options.errors }),
+    ...(problem.options.atMs === undefined ? {} : { at: new Date(problem.options.atMs).toISOString() }),
   };
 }
 

@@ -177,6 +177,50 @@ export function createSchemas(config: Config) {
       .superRefine(oneContent),
     resume: z.strictObject({ ...call, backlog: z.enum(["answer", "context"]).optional() }),
     operator: z.strictObject(call),
+    turnReply: z
+      .strictObject({
+        ...content,
+        silent: z.literal(true).optional().meta({ description: "No answer; after parts were said: nothing further" }),
+        metadata: metadata.optional(),
+      })
+      .superRefine((value, context) => {
+        if (value.silent === undefined) return oneContent(value, context);
+        for (const field of ["text", "parts"] as const)
+          if (value[field] !== undefined)
+            context.addIssue({ code: "custom", path: [field], message: `${field} and silent exclude each other` });
+      }),
+    turnPart: z
+      .strictObject({
+        text: text.optional(),
+        part: part.optional(),
+        index: z
+          .int()
+          .min(0)
+          .max(config.maxParts - 1)
+          .optional()
+          .meta({ description: "Its place in the reply: makes the call repeatable. Default: the next one" }),
+      })
+      .superRefine((value, context) => {
+        if ((value.text === undefined) === (value.part === undefined))
+          context.addIssue({ code: "custom", path: ["text"], message: "exactly one of text and part is required" });
+        if (bytes(value.text ?? value.part ?? "") > config.maxTextBytes)
+          context.addIssue({ code: "custom", path: ["text"], message: `must be at most ${config.maxTextBytes} bytes` });
+      }),
+    turnEffect: z.discriminatedUnion("state", [
+      z.strictObject({
+        state: z.literal("begun"),
+        readOnly: z.boolean().optional().meta({ description: "It only looks: need not wait for quiet" }),
+      }),
+      z.strictObject({
+        state: z.literal("done"),
+        value: z.unknown().refine((value) => value !== undefined, "is required"),
+      }),
+      z.strictObject({ state: z.literal("failed") }),
+    ]),
+    turnFail: z.strictObject({
+      error: z.string().min(1).max(1_000),
+      retryAfterMs: duration(86_400_000).optional(),
+    }),
     pause: z.strictObject({ by: call.by, reason: label.optional().meta({ description: "Why, for whoever looks" }) }),
     unpause: z.strictObject({
       by: call.by,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { createHash, createHmac, randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { Webhook } from "standardwebhooks";
 import { isLoopback } from "./auth.ts";
 import { ConfigError } from "./config.ts";
@@ -108,20 +108,4 @@ export function call(
 ): Promise<Answer> {
   const body = JSON.stringify(value);
   return post(url, body, { ...options, headers: signer.headers(id, body) });
-}
-
-/**
- * Tokens that let a webhook act for the turn it was called for: bound to conversation and fence, valid
- * until the turn's deadline. Processes with the same webhook secret make and check the same tokens.
- */
-export function createTokens(
-  secrets: readonly string[],
-): (conversation: string, fence: number, deadlineMs: number) => string {
-  const key = createHmac("sha256", secrets[0] ?? randomBytes(32))
-    .update("lull turn token 1")
-    .digest();
-  return (conversation, fence, deadlineMs) => {
-    const claims = Buffer.from(JSON.stringify([conversation, fence, deadlineMs])).toString("base64url");
-    return `${claims}.${createHmac("sha256", key).update(claims).digest("base64url")}`;
-  };
 }

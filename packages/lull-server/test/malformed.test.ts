@@ -8,6 +8,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadConfig } from "../src/config.ts";
 import { silent } from "../src/log.ts";
 import { createServer, type Server } from "../src/server.ts";
+import { createTokens } from "../src/tokens.ts";
+import { newSecret } from "../src/webhook.ts";
 
 interface Malformed {
   name: string;
@@ -22,6 +24,10 @@ interface Malformed {
 
 const message = (more: Record<string, unknown>) => ({ conversation: "c", text: "hi", ...more });
 const one = "/v1/conversations/c";
+/** A token that is well made, of a turn that never was. */
+const secret = newSecret();
+const ref = { conversation: "c", fence: 1, span: 1, deadlineMs: Date.now() + 600_000 };
+const turn = (route: string) => `/v1/turns/${createTokens("", { webhookSecret: [secret] }).make(ref)}${route}`;
 const deep = (levels: number) => `${"[".repeat(levels)}${"]".repeat(levels)}`;
 
 const malformed: Malformed[] = [
@@ -191,6 +197,64 @@ const malformed: Malformed[] = [
     field: "when",
   },
   { name: "an array for an operator call", path: `${one}/reset`, body: [], status: 400, field: "body" },
+  { name: "a turn's token that is none", method: "GET", path: "/v1/turns/x.y", status: 403, field: "token" },
+  { name: "a turn's token that is empty", path: "/v1/turns//reply", body: { text: "x" }, status: 404, field: "path" },
+  { name: "a reply without content", path: turn("/reply"), body: {}, status: 400, field: "text" },
+  { name: "a reply without body", path: turn("/reply"), status: 400, field: "body" },
+  { name: "a reply, and silence", path: turn("/reply"), body: { text: "x", silent: true }, status: 400, field: "text" },
+  { name: "silence that is false", path: turn("/reply"), body: { silent: false }, status: 400, field: "silent" },
+  { name: "a reply with an unknown field", path: turn("/reply"), body: { txt: "x" }, status: 400, field: "txt" },
+  {
+    name: "a reply that waits an hour",
+    path: turn("/reply?wait=3600"),
+    body: { text: "x" },
+    status: 400,
+    field: "wait",
+  },
+  { name: "a part that is nothing", path: turn("/parts"), body: {}, status: 400, field: "text" },
+  {
+    name: "a part that is two",
+    path: turn("/parts"),
+    body: { text: "x", part: { type: "text", text: "x" } },
+    status: 400,
+    field: "text",
+  },
+  {
+    name: "a part at a negative place",
+    path: turn("/parts"),
+    body: { text: "x", index: -1 },
+    status: 400,
+    field: "index",
+  },
+  { name: "a part beyond maxParts", path: turn("/parts"), body: { text: "x", index: 50 }, status: 400, field: "index" },
+  { name: "a blank part", path: turn("/parts"), body: { text: " " }, status: 400, field: "text" },
+  {
+    name: "an effect in no known state",
+    method: "PUT",
+    path: turn("/effects/k"),
+    body: { state: "finished" },
+    status: 400,
+    field: "state",
+  },
+  {
+    name: "an effect that is done without a value",
+    method: "PUT",
+    path: turn("/effects/k"),
+    body: { state: "done" },
+    status: 400,
+    field: "value",
+  },
+  {
+    name: "an effect called __proto__",
+    method: "PUT",
+    path: turn("/effects/__proto__"),
+    body: { state: "begun" },
+    status: 400,
+    field: "key",
+  },
+  { name: "a seal with a body", path: turn("/seal"), body: { now: true }, status: 400, field: "now" },
+  { name: "a failure without words", path: turn("/fail"), body: { error: "" }, status: 400, field: "error" },
+  { name: "a query that a turn does not know", method: "GET", path: turn("?deep=1"), status: 400, field: "deep" },
   { name: "a page of 0", method: "GET", path: "/v1/conversations?limit=0", status: 400, field: "limit" },
   {
     name: "a filter that is neither true nor false",
@@ -234,7 +298,7 @@ const malformed: Malformed[] = [
 
 let server: Server;
 beforeAll(async () => {
-  const flags = { store: "memory:", port: "0", logLevel: "silent" };
+  const flags = { store: "memory:", port: "0", logLevel: "silent", webhookSecret: secret };
   server = await createServer((await loadConfig({ env: {}, cwd: import.meta.dirname, flags })).config, silent);
 });
 afterAll(() => server.stop());

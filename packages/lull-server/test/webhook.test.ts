@@ -6,7 +6,7 @@ import { createChannel } from "../src/deliver/index.ts";
 import { retryAfterMs } from "../src/http.ts";
 import { silent } from "../src/log.ts";
 import { createRespond } from "../src/respond/index.ts";
-import { createTokens, newSecret, secretFault } from "../src/webhook.ts";
+import { newSecret, secretFault } from "../src/webhook.ts";
 import { receiver } from "./support/receiver.ts";
 
 async function configOf(flags: Record<string, string>) {
@@ -52,6 +52,7 @@ function turn(signal: AbortSignal = new AbortController().signal): Turn {
     metadata: { a: 1 },
     crossed: null,
     deadlineMs: 1_800_000_000_000,
+    ref: { conversation: "c", fence: 7, span: 1, deadlineMs: 1_800_000_000_000 },
     signal,
     log: async () => [],
   } as unknown as Turn;
@@ -198,11 +199,12 @@ describe("answering by webhook", () => {
     while (cut.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
-  test("tokens are bound to conversation and fence, and equal among processes with one secret", () => {
-    const secret = newSecret();
-    const [one, two, other] = [createTokens([secret]), createTokens([secret]), createTokens([newSecret()])];
-    expect(one("c", 7, 9)).toBe(two("c", 7, 9));
-    expect(new Set([one("c", 7, 9), one("c", 8, 9), one("d", 7, 9), other("c", 7, 9)]).size).toBe(4);
+  test("202: the answer comes later, through the turn's token", async () => {
+    const elsewhere = new Error("elsewhere");
+    const { url } = await receiver((_, response) => response.writeHead(202).end("on its way"));
+    const respond = createRespond(await configOf({ respond: url }));
+    const given = { ...turn(), elsewhere: () => Promise.reject(elsewhere) } as Turn;
+    await expect(Promise.resolve(respond?.(given))).rejects.toBe(elsewhere);
   });
 });
 

@@ -32,6 +32,8 @@ import { type AbortCode, reasonOf } from "./worker.ts";
 export interface Within {
   /** How long the call may wait. Default 0: it is refused as `early`, and `details.atMs` says when it is time. */
   waitMs?: number;
+  /** Ends the wait early. */
+  signal?: AbortSignal;
 }
 
 export interface AttemptStatus {
@@ -146,16 +148,16 @@ export function attemptHandle(
 
   /** Asks again once the time has come, for as long as the caller waits. */
   async function insist<T>(
-    { waitMs = 0 }: Within,
+    { waitMs = 0, signal }: Within,
     ask: () => Promise<T | { atMs: number; error: LullError }>,
   ): Promise<T> {
     const endMs = now() + waitMs;
     for (;;) {
       const answer = await ask();
       if (!isEarly(answer)) return answer;
-      if (answer.atMs > endMs || now() >= endMs) throw answer.error;
+      if (answer.atMs > endMs || now() >= endMs || signal?.aborted) throw answer.error;
       // In steps: a flush ends the wait sooner, typing later.
-      await clock.sleep(Math.max(1, Math.min(answer.atMs - now(), 1_000)));
+      await clock.sleep(Math.max(1, Math.min(answer.atMs - now(), 1_000)), signal);
     }
   }
 

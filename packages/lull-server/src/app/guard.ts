@@ -35,7 +35,7 @@ function decodePath(c: Context): string[] {
     });
 }
 
-const routeLabels = new Set(["GET", "HEAD", "POST", "PATCH", "DELETE"]);
+const routeLabels = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 export function guard(deps: Deps): MiddlewareHandler<Env> {
   return async (c, next) => {

@@ -14,6 +14,7 @@ import { answerError, guard } from "./guard.ts";
 import { houseRoutes } from "./house.ts";
 import { createLimits } from "./limits.ts";
 import { messageRoutes } from "./messages.ts";
+import { turnRoutes } from "./turns.ts";
 
 export type { Deps } from "./deps.ts";
 
@@ -42,6 +43,7 @@ export function createApp(given: Deps): Hono<Env> {
     houseRoutes(deps),
     messageRoutes(deps),
     conversationRoutes(deps),
+    turnRoutes(deps),
     adminRoutes(deps),
     eventRoutes(deps),
   ])

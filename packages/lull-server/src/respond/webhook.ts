@@ -1,6 +1,7 @@
 /**
  * Asks a webhook for the answer. The request is closed as soon as the turn is superseded, so the other side
- * can stop thinking; retries after errors are the engine's.
+ * can stop thinking; retries after errors are the engine's. A webhook that answers 202 comes back later, with the
+ * token it was given (app/turns.ts).
  *
  * @module
  */
@@ -9,7 +10,8 @@ import type { Answer as LullAnswer, Part, PartLike, Respond } from "lull";
 import { z } from "zod";
 import { instant, view } from "../app/view.ts";
 import type { Config } from "../settings.ts";
-import { call, createSigner, createTokens } from "../webhook.ts";
+import { createTokens } from "../tokens.ts";
+import { call, createSigner } from "../webhook.ts";
 
 /** Largest answer read: more is an error, not a reply. */
 const mostBytes = 4 * 1_048_576;
@@ -26,7 +28,7 @@ const answers = z.union([
 export function respondWebhook(config: Config): Respond {
   const signer = createSigner(config, "respond");
   const url = new URL(config.respond);
-  const token = createTokens(config.webhookSecret);
+  const tokens = createTokens("", config);
   return async (turn) => {
     const id = `turn_${createHash("sha256").update(`${turn.conversation}\0${turn.fence}`).digest("base64url")}`;
     const log = config.historyEntries === 0 ? [] : await turn.log(config.historyEntries);
@@ -45,7 +47,7 @@ export function respondWebhook(config: Config): Respond {
         address: turn.address,
         metadata: turn.metadata,
         turn: {
-          token: token(turn.conversation, turn.fence, turn.deadlineMs),
+          token: tokens.make(turn.ref),
           deadlineAt: instant(turn.deadlineMs),
         },
       },
@@ -54,6 +56,7 @@ export function respondWebhook(config: Config): Respond {
     const said = `The answering webhook (${url.host}) answered ${answer.status}`;
     if (answer.status >= 300 && answer.status < 400)
       throw new Error(`${said}; redirects are not followed: configure the final address.`);
+    if (answer.status === 202) return turn.elsewhere();
     if (answer.status < 200 || answer.status >= 300) throw new Error(`${said}.`);
     if (answer.cut) throw new Error(`${said} with more than ${mostBytes} bytes.`);
     return read(answer.text, said);
