@@ -9,17 +9,34 @@ import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { LullError, memory, type Store } from "lull";
 import { type Migrated, migrate, postgres } from "lull/postgres";
+import { redis } from "lull/redis";
 import { sqlite } from "lull/sqlite";
 import { ConfigError } from "./config.ts";
 import { sqliteDriver } from "./driver.ts";
 import type { Logger } from "./log.ts";
+import { type RedisPlace, redisClient, redisPlace, redisTitle } from "./redis.ts";
 import type { Config } from "./settings.ts";
 
-export type Place = { kind: "memory" } | { kind: "sqlite"; path: string } | { kind: "postgres"; url: string };
-export type StoreConfig = Pick<Config, "store" | "storeSchema" | "storeConnections" | "storeTimeoutMs" | "storeHints">;
+export type Place =
+  | { kind: "memory" }
+  | { kind: "sqlite"; path: string }
+  | { kind: "postgres"; url: string }
+  | RedisPlace;
+export type StoreConfig = Pick<
+  Config,
+  | "store"
+  | "storeSchema"
+  | "storeConnections"
+  | "storeTimeoutMs"
+  | "storeHints"
+  | "storeShards"
+  | "storeReplicas"
+  | "storeEviction"
+  | "storeAfterLoss"
+>;
 
 /**
- * `sqlite:PATH` (also `sqlite:///abs/path` and `file:` addresses), `postgres://…` or `memory:`.
+ * `sqlite:PATH` (also `sqlite:///abs/path` and `file:` addresses), `postgres://…`, `redis://…` (see redis.ts) or `memory:`.
  * @throws ConfigError; what follows the scheme is not shown, it may hold a password.
  */
 export function placeOf(text: string): Place {
@@ -34,9 +51,11 @@ export function placeOf(text: string): Place {
     if (!URL.canParse(text)) throw new ConfigError(["store is no valid address; its password may need %-encoding."]);
     return { kind: "postgres", url: text };
   }
+  const redisAt = redisPlace(text);
+  if (redisAt !== null) return redisAt;
   const scheme = /^([a-z][a-z0-9+]*):/i.exec(text)?.[1];
   throw new ConfigError([
-    `store must be sqlite:PATH, postgres://… or memory:; got ${scheme === undefined ? JSON.stringify(text) : `a ${scheme}: address, which this version cannot open`}.`,
+    `store must be sqlite:PATH, postgres://…, redis://… or memory:; got ${scheme === undefined ? JSON.stringify(text) : `a ${scheme}: address, which this version cannot open`}.`,
   ]);
 }
 
@@ -54,6 +73,9 @@ export interface Opened {
 /** What lull cannot do for a server that belongs to somebody else. */
 const leftInPostgres =
   "Postgres keeps dead rows until VACUUM FULL lull_log, lull_record rewrites the tables; its WAL archive and your backups follow their own retention.";
+
+const leftInRedis =
+  "Redis keeps what was erased in its append-only file until that is rewritten (BGREWRITEAOF), and in snapshots made before.";
 
 /** In a thread of its own: SQLite would block everything else for as long as it takes to copy the file. */
 function scrubber(path: string): () => Promise<string | null> {
@@ -92,6 +114,7 @@ function scrubber(path: string): () => Promise<string | null> {
 export function placeTitle(place: Place, config: Pick<Config, "storeSchema">): string {
   if (place.kind === "memory") return "in memory";
   if (place.kind === "sqlite") return place.path;
+  if (place.kind === "redis") return redisTitle(place, config.storeSchema);
   const { host, pathname } = new URL(place.url);
   return `postgres://${host || "localhost"}${pathname}, schema ${config.storeSchema}`;
 }
@@ -133,6 +156,26 @@ export async function openStore(config: StoreConfig, log: Logger): Promise<Opene
       return { store, title, scrub: async () => leftInPostgres };
     } catch (error) {
       await pool.end();
+      throw new ConfigError([(error as Error).message]);
+    }
+  }
+  if (place.kind === "redis") {
+    try {
+      const store = redis(redisClient(place, config.storeTimeoutMs, log), {
+        prefix: config.storeSchema,
+        shards: config.storeShards,
+        waitReplicas: config.storeReplicas,
+        waitConnections: config.storeConnections,
+        timeLimitMs: config.storeTimeoutMs,
+        hints: config.storeHints === "on",
+        allowEviction: config.storeEviction === "allow",
+        afterLoss: config.storeAfterLoss,
+        closeClient: true,
+        onDamage,
+        onWarning: ({ code, message, details }) => log.error({ code, ...details }, message),
+      });
+      return { store, title, scrub: async () => leftInRedis };
+    } catch (error) {
       throw new ConfigError([(error as Error).message]);
     }
   }
