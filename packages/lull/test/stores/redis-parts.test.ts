@@ -152,9 +152,9 @@ describe("errors", () => {
   });
   test.each([
     ["NOAUTH Authentication required.", "store-unavailable"],
-    ["WRONGPA50 invalid username-password pair", "store-unavailable"],
+    ["WRONGPASS invalid username-password pair", "store-unavailable"],
     ["NOPERM this user has no permissions to run the 'evalsha' command", "store-unavailable"],
-    ["CRO50SLOT Keys in request don't hash to the same slot", "store-unavailable"],
+    ["CROSSSLOT Keys in request don't hash to the same slot", "store-unavailable"],
     ["ERR unknown command 'EVALSHA'", "store-unavailable"],
     ["WRONGTYPE Operation against a key holding the wrong kind of value", "store-damaged"],
     ["ERR Error compiling script (new function): user_script:1: unexpected symbol near '#'", "invalid-options"],
