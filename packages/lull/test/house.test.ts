@@ -47,7 +47,7 @@ const mayImport: Record<string, readonly string[]> = {
   attempt: [...performers, "elsewhere", "answer", "engine"],
   lull: [...performers, "engine", "view", "explain", "erase", "elsewhere", "attempt"],
   ai: [...words, "turn", "streamed", "protocol"],
-  otel: [...words, "turn", "lull"],
+  otel: [...words, "turn", "intake", "lull"],
   // Sees everything, and nothing sees it.
   testing: [...performers, "engine", "view", "explain", "lull", "elsewhere", "index", "stores", "channels"],
   index: [...performers, "engine", "view", "explain", "lull", "elsewhere", "attempt", "stores", "channels"],
