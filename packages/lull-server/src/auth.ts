@@ -21,6 +21,8 @@ const roles: readonly Role[] = ["send", "read", "operate"];
 export interface Key {
   name: string;
   roles: ReadonlySet<Role>;
+  /** The only bot it is good for; undefined: any, and whatever concerns the whole server. */
+  bot?: string;
   /** SHA-256 of the secret: the secret itself is not kept. */
   digest: Buffer;
 }

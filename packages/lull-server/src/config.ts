@@ -5,9 +5,10 @@
  * @module
  */
 import { readFileSync } from "node:fs";
-import { access, readFile } from "node:fs/promises";
+import { access, readFile, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { readBots } from "./bots/settings.ts";
 import {
   type Config,
   flagOf,
@@ -65,8 +66,8 @@ export async function loadConfig(sources: Sources = {}): Promise<Loaded> {
   const file = await findFile(sources.file ?? (env.LULL_CONFIG || undefined), cwd);
   const fromFile = file === null ? {} : await readConfigFile(file);
   for (const key of Object.keys(fromFile))
-    if (!Object.hasOwn(settings, key) && !formerNames.includes(key))
-      problems.push(`${file}: unknown key ${JSON.stringify(key)}.${suggestion(key, settingNames)}`);
+    if (!Object.hasOwn(settings, key) && !formerNames.includes(key) && key !== "bots")
+      problems.push(`${file}: unknown key ${JSON.stringify(key)}.${suggestion(key, [...settingNames, "bots"])}`);
   warnings.push(...unknownVariables(env));
 
   const config: Record<string, unknown> = {};
@@ -94,6 +95,8 @@ export async function loadConfig(sources: Sources = {}): Promise<Loaded> {
   }
   if (config.historyDays !== undefined && config.historyKeepMs !== undefined)
     problems.push("historyDays and historyKeepMs are both set; keep one.");
+  if (fromFile.bots !== undefined)
+    config.bots = readBots(fromFile.bots, config as unknown as Config, `${file}: bots`, check, problems);
   if (problems.length > 0) throw new ConfigError(problems);
   return { config: config as unknown as Config, origins, warnings, file };
 }
@@ -183,7 +186,9 @@ async function readConfigFile(path: string): Promise<Record<string, unknown>> {
   try {
     value = path.endsWith(".json")
       ? JSON.parse(await readFile(path, "utf8"))
-      : ((await import(pathToFileURL(path).href)) as { default?: unknown }).default;
+      : // Under a name of its own for each version: a module is read only once.
+        ((await import(`${pathToFileURL(path).href}?at=${(await stat(path)).mtimeMs}`)) as { default?: unknown })
+          .default;
   } catch (error) {
     throw new ConfigError([`${path}: ${(error as Error).message}`]);
   }

@@ -39,7 +39,7 @@ const keepAliveMs = 65_000;
  * bare line feeds, spaces before colons): it is told to be strict, whatever NODE_OPTIONS say.
  * @throws ConfigError naming the setting when the place cannot be had
  */
-export async function openListener(app: Hono<Env>, place: Place, config: Config): Promise<Listener> {
+export async function openListener(app: Pick<Hono<Env>, "fetch">, place: Place, config: Config): Promise<Listener> {
   const server = http.createServer(
     {
       insecureHTTPParser: false,
@@ -50,7 +50,7 @@ export async function openListener(app: Hono<Env>, place: Place, config: Config)
       connectionsCheckingInterval: Math.min(1_000, config.requestTimeoutMs),
       keepAliveTimeout: keepAliveMs,
     },
-    getRequestListener(app.fetch, {
+    getRequestListener((request, env) => app.fetch(request, env), {
       overrideGlobalObjects: false,
       // Only what never reaches the application: a host or a target that is no address.
       errorHandler: (error) =>

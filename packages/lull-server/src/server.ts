@@ -3,15 +3,15 @@
  *
  * @module
  */
-import { Lull, type LullOptions } from "lull";
+import { Lull, type LullOptions, memory, type Store } from "lull";
 import { createApp } from "./app/index.ts";
-import { checkExposure, parseKeys } from "./auth.ts";
+import { checkExposure } from "./auth.ts";
+import { type Bots, createBots } from "./bots/index.ts";
 import { ConfigError } from "./config.ts";
-import { createChannel } from "./deliver/index.ts";
+import { engines } from "./engines.ts";
 import { type Listener, openListener, type Place } from "./listener.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
-import { createRespond } from "./respond/index.ts";
 import { createSchemas } from "./schemas.ts";
 import type { Config } from "./settings.ts";
 import { openStore, storeProblem } from "./store.ts";
@@ -23,8 +23,14 @@ export interface Server {
   adminUrl: string | null;
   /** The store and its durability, for people. */
   store: string;
-  lull: Lull;
+  /** The engine of the newest settings. */
+  readonly lull: Lull;
   log: Logger;
+  /**
+   * Takes on other settings, whole or not at all: what is new follows them, and turns that run end as they began.
+   * @throws ConfigError naming everything that is wrong, or that only a restart can change; then nothing has changed
+   */
+  reload(config: Config): Promise<void>;
   /**
    * Takes no more requests, lets running answers finish, hands leases back, closes the store: all of it within
    * `stopTimeoutMs` as far as the store answers.
@@ -82,31 +88,37 @@ function historyOf({ historyKeepMs, historyDays }: Config): { keepMs: number } |
  * @throws ConfigError for settings that cannot work, with what to do about it.
  */
 export async function createServer(config: Config, log: Logger = createLogger(config.logLevel)): Promise<Server> {
-  const keys = parseKeys(config.apiKeys);
-  checkExposure(config.host, keys);
-  if (config.adminPort !== undefined) checkExposure(config.adminHost, keys);
-  const respond = createRespond(config);
-  const deliver = createChannel(config, log);
+  const first = prepare(config, log);
   const { store, title, scrub } = await openStore(config, log);
-  let lull: Lull;
+  let running: ReturnType<typeof engines>;
   try {
-    lull = new Lull({
-      store,
-      deliver,
-      logger: log,
-      ...(respond === undefined ? {} : { respond }),
-      ...lullOptions(config),
-    });
-    await lull.ready();
+    running = engines(store, first.engine);
+    await running.current.ready();
   } catch (error) {
     await store.close();
-    if ((error as { code?: unknown }).code === "invalid-options") throw new ConfigError([(error as Error).message]);
     throw storeProblem(error, title);
   }
 
   const closing = new AbortController();
-  const metrics = createMetrics(lull);
-  const deps = { lull, config, keys, metrics, log, schemas: createSchemas(config), scrub, closing: closing.signal };
+  const metrics = createMetrics(running);
+  let replaced = new AbortController();
+  /** One for each port. */
+  const apps: { adminElsewhere: boolean; app: ReturnType<typeof createApp> }[] = [];
+  const appOf = (config: Config, { keys }: Bots, adminElsewhere: boolean) => {
+    const signals = { closing: closing.signal, replaced: replaced.signal };
+    const { current: lull } = running;
+    return createApp({
+      lull,
+      config,
+      keys,
+      metrics,
+      log,
+      schemas: createSchemas(config),
+      scrub,
+      adminElsewhere,
+      ...signals,
+    });
+  };
   const listeners: Listener[] = [];
   const close = () => Promise.all(listeners.map((listener) => listener.close()));
   const cut = () => {
@@ -115,28 +127,34 @@ export async function createServer(config: Config, log: Logger = createLogger(co
 
   try {
     // Before anything is claimed.
-    if (config.startPaused === "on") await lull.pauseAll({ by: "startPaused" });
-    await lull.start();
+    if (config.startPaused === "on") await running.current.pauseAll({ by: "startPaused" });
+    await running.current.start();
     const { host, port, adminHost, adminPort } = config;
-    const open = async (place: Place, adminElsewhere: boolean) =>
-      listeners.push(await openListener(createApp({ ...deps, adminElsewhere }), place, config));
+    const open = async (place: Place, adminElsewhere: boolean) => {
+      const served = { adminElsewhere, app: appOf(config, first.bots, adminElsewhere) };
+      apps.push(served);
+      // Looked up for each request: other settings have another application.
+      const fetch = (...request: Parameters<typeof served.app.fetch>) => served.app.fetch(...request);
+      listeners.push(await openListener({ fetch }, place, config));
+    };
     await open({ setting: "port", host, port }, adminPort !== undefined);
     if (adminPort !== undefined) await open({ setting: "adminPort", host: adminHost, port: adminPort }, false);
   } catch (error) {
     metrics.stop();
     cut();
     await close();
-    await lull.stop({ timeoutMs: 0 });
+    await running.stop({ timeoutMs: 0 });
     await store.close();
     throw error;
   }
 
+  let inForce = config;
   let stopping: Promise<void> | null = null;
   const stop = async () => {
     closing.abort();
     const { drainMs, settleMs, closeMs } = stopTimes(config.stopTimeoutMs);
     const closed = close();
-    await lull.stop({ timeoutMs: drainMs, settleMs });
+    await running.stop({ timeoutMs: drainMs, settleMs });
     const slow = setTimeout(cut, closeMs);
     await closed;
     clearTimeout(slow);
@@ -147,10 +165,78 @@ export async function createServer(config: Config, log: Logger = createLogger(co
     url: (listeners[0] as Listener).url,
     adminUrl: listeners[1]?.url ?? null,
     store: `${title}, durability "${store.durability.class}": ${store.durability.note}`,
-    lull,
+    get lull() {
+      return running.current;
+    },
     log,
+    async reload(next) {
+      if (stopping !== null) return;
+      const problems = fixed
+        .filter((name) => String(next[name]) !== String(inForce[name]))
+        .map((name) => `${name} cannot be changed while the server runs: restart it.`);
+      let prepared: ReturnType<typeof prepare> | undefined;
+      try {
+        prepared = prepare(next, log);
+      } catch (error) {
+        if (!(error instanceof ConfigError)) throw error;
+        problems.push(...error.problems);
+      }
+      if (problems.length > 0 || prepared === undefined) throw new ConfigError(problems);
+      const { bots, engine } = prepared;
+      const lull = engine(running.storeFor());
+      await lull.start();
+      running.replace(lull);
+      inForce = next;
+      const before = replaced;
+      replaced = new AbortController();
+      for (const served of apps) served.app = appOf(next, bots, served.adminElsewhere);
+      before.abort();
+    },
     stop: () => (stopping ??= stop()),
   };
+}
+
+/** What was opened at the start: a store, ports, the log. */
+const fixed = [
+  "port",
+  "host",
+  "adminPort",
+  "adminHost",
+  "store",
+  "storeSchema",
+  "storeConnections",
+  "storeTimeoutMs",
+  "storeHints",
+  "owner",
+  "logLevel",
+] as const satisfies readonly (keyof Config)[];
+
+/**
+ * Everything that follows from settings alone, made before anything changes.
+ * @throws ConfigError with everything that is wrong
+ */
+function prepare(config: Config, log: Logger): { bots: Bots; engine(store: Store): Lull } {
+  const options = lullOptions(config);
+  const bots = createBots(config, log, options.limits ?? {});
+  checkExposure(config.host, bots.keys);
+  if (config.adminPort !== undefined) checkExposure(config.adminHost, bots.keys);
+  const { respond, deliver } = bots;
+  const engine = (store: Store) =>
+    new Lull({
+      store,
+      deliver,
+      logger: log,
+      ...(respond === undefined ? {} : { respond }),
+      ...options,
+      ...bots.options,
+    });
+  try {
+    engine(memory());
+  } catch (error) {
+    if ((error as { code?: unknown }).code === "invalid-options") throw new ConfigError([(error as Error).message]);
+    throw error;
+  }
+  return { bots, engine };
 }
 
 /** How the time to stop is spent: answers finish, receipts come in, connections close. Pure. */

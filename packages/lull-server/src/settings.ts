@@ -423,6 +423,9 @@ export type Config = {
     : (typeof settings)[K]["kind"] extends "list"
       ? string[]
       : Of<(typeof settings)[K]> | undefined;
+} & {
+  /** Further bots, by name (the file's key `bots`): each with all settings, its own before the server's. */
+  bots?: Record<string, Config> | undefined;
 };
 
 /** `fooBarMs` → `foo-bar-ms`. */

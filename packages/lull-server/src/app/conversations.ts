@@ -11,6 +11,7 @@ import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
 import { defined } from "./messages.ts";
 import { Query } from "./query.ts";
+import { lullOf } from "./scope.ts";
 import { view } from "./view.ts";
 
 export function idOf(c: Context<Env>): string {
@@ -22,7 +23,8 @@ export function unknownConversation(): Problem {
 }
 
 export function conversationRoutes(deps: Limited): Hono<Env> {
-  const { lull, schemas } = deps;
+  const { schemas } = deps;
+  const of = (c: Context<Env>) => lullOf(deps, c);
   const most = deps.config.maxBodyBytes;
   const app = new Hono<Env>();
   const read = may(deps, "read");
@@ -42,13 +44,13 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
       parked: query.flag("parked"),
       handedOff: query.flag("handedOff"),
     });
-    const { conversations, next } = await lull.list(page, filter);
+    const { conversations, next } = await of(c).list(page, filter);
     return c.json({ conversations: conversations.map(summary), next });
   });
 
   app.get("/v1/conversations/:id", read, async (c) => {
     new Query(c, []);
-    const conversation = await lull.get(idOf(c));
+    const conversation = await of(c).get(idOf(c));
     if (conversation === null) throw unknownConversation();
     return c.json(view(conversation) as object);
   });
@@ -61,21 +63,21 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
       limit: query.whole("limit", 1, 1_000),
     });
     const id = idOf(c);
-    const entries = await lull.log(id, page);
-    if (entries.length === 0 && (await lull.get(id)) === null) throw unknownConversation();
+    const entries = await of(c).log(id, page);
+    if (entries.length === 0 && (await of(c).get(id)) === null) throw unknownConversation();
     return c.json({ entries: entries.map(view) });
   });
 
   app.get("/v1/conversations/:id/explain", read, async (c) => {
     new Query(c, []);
     const id = idOf(c);
-    if ((await lull.get(id)) === null) throw unknownConversation();
-    return c.json({ sentences: await lull.explain(id) });
+    if ((await of(c).get(id)) === null) throw unknownConversation();
+    return c.json({ sentences: await of(c).explain(id) });
   });
 
   app.post("/v1/conversations/:id/send", operate, async (c) => {
     const message = await readBody(c, schemas.send, most);
-    const sent = await lull.send(idOf(c), defined(message) as never);
+    const sent = await of(c).send(idOf(c), defined(message) as never);
     if (sent.status === "full")
       throw new Problem(429, "full", "Too many of the bot's own messages wait in this conversation (maxSends).", {
         retryAfter: 5,
@@ -84,32 +86,32 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
   });
 
   app.post("/v1/conversations/:id/handoff", operate, async (c) => {
-    await lull.handoff(idOf(c), defined(await readOptionalBody(c, schemas.handoff, most)) as never);
+    await of(c).handoff(idOf(c), defined(await readOptionalBody(c, schemas.handoff, most)) as never);
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/human-replies", operate, async (c) => {
-    await lull.humanReply(idOf(c), defined(await readBody(c, schemas.humanReply, most)) as never);
+    await of(c).humanReply(idOf(c), defined(await readBody(c, schemas.humanReply, most)) as never);
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/resume", operate, async (c) => {
-    await lull.resume(idOf(c), defined(await readOptionalBody(c, schemas.resume, most)) as never);
+    await of(c).resume(idOf(c), defined(await readOptionalBody(c, schemas.resume, most)) as never);
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/reset", operate, async (c) => {
-    await lull.reset(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never);
+    await of(c).reset(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never);
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/retry", operate, async (c) => {
-    return c.json(await lull.retry(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never));
+    return c.json(await of(c).retry(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never));
   });
 
   app.delete("/v1/conversations/:id", operate, async (c) => {
     const scrub = new Query(c, ["scrub"]).flag("scrub") ?? false;
-    const existed = await lull.erase(idOf(c));
+    const existed = await of(c).erase(idOf(c));
     // Also where there was nothing: traces of an earlier erasure may be what the caller is after.
     if (scrub) return c.json({ erased: existed, left: await deps.scrub() });
     if (!existed) throw unknownConversation();

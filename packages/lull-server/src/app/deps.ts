@@ -24,6 +24,8 @@ export interface Deps {
   adminElsewhere: boolean;
   /** Aborts when the server shuts down: streams end, waits are over. */
   closing: AbortSignal;
+  /** Aborts when other settings have taken over: streams end, and clients resume them there. */
+  replaced?: AbortSignal;
 }
 
 /** The same with the limits that one application keeps. */
@@ -36,6 +38,8 @@ export interface Env {
     segments: string[];
     /** Name of the key that was used; null without keys. */
     caller: string | null;
+    /** Whose conversations are meant; "" for the bot without a name. */
+    bot: string;
     requestId: string;
   };
 }

@@ -10,6 +10,7 @@ import { idOf } from "./conversations.ts";
 import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
 import { Query } from "./query.ts";
+import { lullOf } from "./scope.ts";
 import { bounded, eventStream, type Frame } from "./stream.ts";
 import { eventView } from "./view.ts";
 
@@ -31,7 +32,7 @@ async function* live(events: AsyncIterable<LullEvent>): AsyncGenerator<Frame> {
 }
 
 export function eventRoutes(deps: Limited): Hono<Env> {
-  const { lull, config } = deps;
+  const { config } = deps;
   const app = new Hono<Env>();
   const read = may(deps, "read");
   let open = 0;
@@ -45,7 +46,7 @@ export function eventRoutes(deps: Limited): Hono<Env> {
     const ended = new AbortController();
     return eventStream(source(ended.signal), {
       heartbeatMs: config.heartbeatMs,
-      signal: AbortSignal.any([request.signal, deps.closing]),
+      signal: AbortSignal.any([request.signal, deps.closing, ...(deps.replaced ? [deps.replaced] : [])]),
       onEnd: (error) => {
         if (error !== undefined) deps.log.warn({ code: problemOf(error).code }, "an event stream broke off");
         open -= 1;
@@ -63,6 +64,7 @@ export function eventRoutes(deps: Limited): Hono<Env> {
     const id = idOf(c);
     // The header wins: a browser that reconnects sends it along with the original address.
     const asked = header === undefined ? query.whole("after", 0, Number.MAX_SAFE_INTEGER) : Number(header);
+    const lull = lullOf(deps, c);
     const seq = (await lull.get(id))?.seq ?? 0;
     // A place beyond the log belongs to a conversation that was erased; what is there now is all new.
     const after = asked === undefined ? seq : asked > seq ? 0 : asked;
@@ -71,7 +73,7 @@ export function eventRoutes(deps: Limited): Hono<Env> {
 
   app.get("/v1/events", read, (c) => {
     new Query(c, []);
-    return stream(c.req.raw, (signal) => live(bounded((push) => lull.on(push), mostBehind, signal)));
+    return stream(c.req.raw, (signal) => live(bounded((push) => lullOf(deps, c).on(push), mostBehind, signal)));
   });
 
   return app;

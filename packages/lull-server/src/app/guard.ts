@@ -7,7 +7,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
-import { authorize, checkBrowser, type Role } from "../auth.ts";
+import { authorize, checkBrowser, type Key, type Role } from "../auth.ts";
 import { invalid, Problem, problemOf, problemResponse } from "../problem.ts";
 import type { Deps, Env, Limited } from "./deps.ts";
 import { addressOf, whenAnswered } from "./limits.ts";
@@ -46,6 +46,7 @@ export function guard(deps: Deps): MiddlewareHandler<Env> {
     if (deps.keys.length === 0) checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, c.req.header("origin"));
     c.set("segments", decodePath(c));
     c.set("caller", null);
+    c.set("bot", "");
     await next();
     const ms = performance.now() - began;
     // Only this middleware matched: nobody's path, and its label must not be the caller's to choose.
@@ -70,7 +71,9 @@ export function may(deps: Limited, role: Role, { admin = role === "operate" } = 
   return async (c, next) => {
     if (admin && deps.adminElsewhere)
       throw new Problem(404, "not-found", "This is served on the admin port only (adminPort).", { field: "path" });
-    if (deps.keys.length > 0) c.set("caller", authorize(deps.keys, c.req.header("authorization"), role).name);
+    const key = deps.keys.length > 0 ? authorize(deps.keys, c.req.header("authorization"), role) : null;
+    c.set("caller", key?.name ?? null);
+    c.set("bot", botFor(deps, key, c));
     const leave = await deps.limits.enter(c.get("caller") ?? addressOf(c));
     try {
       await next();
@@ -78,6 +81,21 @@ export function may(deps: Limited, role: Role, { admin = role === "operate" } = 
       whenAnswered(c, leave);
     }
   };
+}
+
+/** Everything else concerns the whole server. */
+const ofBots = new Set(["messages", "conversations", "events"]);
+
+/** The bot that the request is for: the key's, or the one that the header `lull-bot` names. */
+function botFor({ config }: Deps, key: Key | null, c: Context<Env>): string {
+  const wanted = c.req.header("lull-bot");
+  const bound = key?.bot;
+  if (bound !== undefined && (!ofBots.has(c.get("segments")[2] ?? "") || (wanted !== undefined && wanted !== bound)))
+    throw new Problem(403, "forbidden", `This key is good for the bot ${bound} only.`, { field: "authorization" });
+  const bot = bound ?? wanted ?? "";
+  if (bot !== "" && !Object.hasOwn(config.bots ?? {}, bot))
+    throw new Problem(404, "not-found", "No bot of this server is called so.", { field: "lull-bot" });
+  return bot;
 }
 
 /** The answer to anything thrown. Only what is our fault is logged, with its stack. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { Incoming, Received } from "lull";
 import type { z } from "zod";
 import { invalid, Problem, retryAfterSeconds } from "../problem.ts";
@@ -12,6 +12,7 @@ import { readBody, readJson, readOptionalBody } from "./body.ts";
 import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
 import { Query } from "./query.ts";
+import { lullOf, type Scoped } from "./scope.ts";
 import { instant } from "./view.ts";
 
 /** Longest `?wait=`, in seconds: proxies cut longer requests anyway. */
@@ -55,7 +56,7 @@ function full(retryAfterMs: number): Problem {
 }
 
 /** Hands in a batch: each conversation's messages in one call and in order; different conversations side by side. */
-async function receiveAll(deps: Limited, messages: Message[]): Promise<Received[]> {
+async function receiveAll(lull: Scoped, messages: Message[]): Promise<Received[]> {
   const places = new Map<string, number[]>();
   messages.forEach((message, index) => {
     const list = places.get(message.conversation);
@@ -65,7 +66,7 @@ async function receiveAll(deps: Limited, messages: Message[]): Promise<Received[
   const results = new Array<Received>(messages.length);
   await Promise.all(
     [...places].map(async ([conversation, indexes]) => {
-      const received = await deps.lull.receive(
+      const received = await lull.receive(
         conversation,
         indexes.map((index) => incoming(messages[index] as Message)),
       );
@@ -78,7 +79,8 @@ async function receiveAll(deps: Limited, messages: Message[]): Promise<Received[
 }
 
 export function messageRoutes(deps: Limited): Hono<Env> {
-  const { lull, schemas } = deps;
+  const { schemas } = deps;
+  const of = (c: Context<Env>) => lullOf(deps, c);
   const most = deps.config.maxBodyBytes;
   const app = new Hono<Env>();
   const send = may(deps, "send");
@@ -90,7 +92,7 @@ export function messageRoutes(deps: Limited): Hono<Env> {
     if (Array.isArray(body)) {
       if (wait > 0) throw invalid("wait", "wait works with a single message, not with an array.");
       const messages = validate(schemas.messages, body);
-      const received = await receiveAll(deps, messages);
+      const received = await receiveAll(of(c), messages);
       const rejected = received.filter((item) => item.status === "rejected");
       if (rejected.length === received.length)
         throw full(Math.max(...rejected.map((item) => (item.status === "rejected" ? item.retryAfterMs : 0))));
@@ -100,12 +102,12 @@ export function messageRoutes(deps: Limited): Hono<Env> {
       );
     }
     const message = validate(schemas.message, body);
-    const received = await lull.receive(message.conversation, incoming(message));
+    const received = await of(c).receive(message.conversation, incoming(message));
     if (received.status === "rejected") throw full(received.retryAfterMs);
     const accepted = receivedView(message.conversation, received);
     if (wait === 0) return c.json(accepted, 202);
     const signal = AbortSignal.any([c.req.raw.signal, deps.closing]);
-    const reply = await lull
+    const reply = await of(c)
       .reply(message.conversation, received.version, { timeoutMs: wait * 1_000, signal })
       .catch((error) => {
         // The message is stored; that the wait was cut short by a shutdown does not undo it.
@@ -129,14 +131,14 @@ export function messageRoutes(deps: Limited): Hono<Env> {
   app.patch("/v1/conversations/:id/messages/:message", send, async (c) => {
     const [conversation, message] = target(c.get("segments"));
     const change = await readBody(c, schemas.edit, most);
-    const changed = await lull.edit(conversation, message, defined(change) as never);
+    const changed = await of(c).edit(conversation, message, defined(change) as never);
     if (changed.status === "rejected") throw full(1_000);
     return c.json({ conversation, message, ...changed });
   });
 
   app.delete("/v1/conversations/:id/messages/:message", send, async (c) => {
     const [conversation, message] = target(c.get("segments"));
-    const changed = await lull.retract(
+    const changed = await of(c).retract(
       conversation,
       message,
       defined(await readOptionalBody(c, schemas.retraction, most)) as never,
@@ -147,14 +149,14 @@ export function messageRoutes(deps: Limited): Hono<Env> {
 
   app.post("/v1/conversations/:id/typing", send, async (c) => {
     const conversation = checkId("conversation", c.get("segments")[3] ?? "");
-    await lull.typing(conversation, defined(await readOptionalBody(c, schemas.typing, most)) as never);
+    await of(c).typing(conversation, defined(await readOptionalBody(c, schemas.typing, most)) as never);
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/flush", send, async (c) => {
     const conversation = checkId("conversation", c.get("segments")[3] ?? "");
     await readOptionalBody(c, schemas.nothing, most);
-    await lull.flush(conversation);
+    await of(c).flush(conversation);
     return c.body(null, 204);
   });
 

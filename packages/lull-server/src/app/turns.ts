@@ -9,9 +9,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { type AttemptHandle, LullError } from "lull";
 import { authorize } from "../auth.ts";
+import { splitId } from "../bots/ids.ts";
 import { Problem, problemOf } from "../problem.ts";
 import { checkId } from "../schemas.ts";
-import { createTokens } from "../tokens.ts";
+import { botOf, createTokens, invalidToken } from "../tokens.ts";
 import { readBody, readOptionalBody } from "./body.ts";
 import type { Env, Limited } from "./deps.ts";
 import { addressOf, whenAnswered } from "./limits.ts";
@@ -27,11 +28,19 @@ export function turnRoutes(deps: Limited): Hono<Env> {
   const most = deps.config.maxBodyBytes;
   const app = new Hono<Env>();
   const one = "/v1/turns/:token";
-  const tokens = createTokens("", deps.config);
+  const tokens = new Map([["", createTokens("", deps.config)]]);
+  for (const [name, config] of Object.entries(deps.config.bots ?? {})) tokens.set(name, createTokens(name, config));
 
   const bearer: MiddlewareHandler<Env> = async (c, next) => {
     const header = c.req.header("authorization");
-    if (deps.keys.length > 0 && header !== undefined) c.set("caller", authorize(deps.keys, header, "send").name);
+    if (deps.keys.length > 0 && header !== undefined) {
+      const key = authorize(deps.keys, header, "send");
+      if (key.bot !== undefined && key.bot !== botOf(tokenOf(c)))
+        throw new Problem(403, "forbidden", `This key is good for the bot ${key.bot} only.`, {
+          field: "authorization",
+        });
+      c.set("caller", key.name);
+    }
     const leave = await deps.limits.enter(c.get("caller") ?? addressOf(c));
     try {
       await next();
@@ -41,7 +50,10 @@ export function turnRoutes(deps: Limited): Hono<Env> {
   };
 
   function attemptOf(c: Context<Env>): AttemptHandle {
-    return lull.attempt(tokens.read(c.get("segments")[3] ?? "", Date.now()));
+    const token = tokenOf(c);
+    const mine = tokens.get(botOf(token));
+    if (mine === undefined) throw invalidToken();
+    return lull.attempt(mine.read(token, Date.now()));
   }
 
   function within(c: Context<Env>): { waitMs: number; signal: AbortSignal } {
@@ -102,7 +114,7 @@ export function turnRoutes(deps: Limited): Hono<Env> {
     const change = await readBody(c, schemas.turnEffect, most);
     if (change.state === "begun") {
       const begun = await attempt.begin(key, { ...wait, readOnly: change.readOnly ?? false }).catch(explain);
-      return c.json({ key, ...begun });
+      return c.json({ key, ...outside(attempt, begun) });
     }
     if (change.state === "done") {
       const state = await attempt.end(key, change.value as never).catch(explain);
@@ -142,6 +154,18 @@ export function turnRoutes(deps: Limited): Hono<Env> {
   });
 
   return app;
+}
+
+function tokenOf(c: Context<Env>): string {
+  return c.get("segments")[3] ?? "";
+}
+
+/** An effect's key for other services: as its bot knows the conversation. */
+function outside<T extends { idempotencyKey: string }>(attempt: AttemptHandle, begun: T): T {
+  const { conversation } = attempt.ref;
+  const { bot, id } = splitId(conversation);
+  if (bot === "") return begun;
+  return { ...begun, idempotencyKey: `${bot}:${id}${begun.idempotencyKey.slice(conversation.length)}` };
 }
 
 /** When it may be tried again is worth more than that it may not be done now. */

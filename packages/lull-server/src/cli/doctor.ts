@@ -1,13 +1,14 @@
 import { createServer } from "node:net";
 import { Lull, memory } from "lull";
 import { checkExposure, isLoopback, parseKeys } from "../auth.ts";
+import { createBots } from "../bots/index.ts";
 import { ConfigError, loadConfig, type Sources } from "../config.ts";
 import { createChannel } from "../deliver/index.ts";
 import { sqliteDriver } from "../driver.ts";
 import { silent } from "../log.ts";
 import { createRespond } from "../respond/index.ts";
 import { lullOptions } from "../server.ts";
-import { type Config, settingNames, settings } from "../settings.ts";
+import { type Config, type SettingName, settingNames, settings } from "../settings.ts";
 import { openStore, placeOf, placeTitle } from "../store.ts";
 import { CliError } from "./client.ts";
 import { hasColour, paint, plain } from "./terminal.ts";
@@ -79,6 +80,11 @@ export async function doctor(sources: Sources): Promise<void> {
       await store.close();
     }
   });
+  if (config.bots !== undefined)
+    await attempt(() => {
+      createBots(config, silent, {});
+      return `bots: the server's own, and ${Object.keys(config.bots ?? {}).join(", ")}`;
+    });
   await attempt(async () => portText(config));
   await attempt(() => {
     createRespond(config);
@@ -97,7 +103,7 @@ export async function doctor(sources: Sources): Promise<void> {
   console.log("\nReady: lull serve");
 }
 
-function shown(name: keyof Config, config: Config): string {
+function shown(name: SettingName, config: Config): string {
   const spec = settings[name] as { secret?: true };
   if (spec.secret) return "(secret)";
   if (name === "store") return placeTitle(placeOf(config.store), config);

@@ -13,6 +13,29 @@ export async function serve(sources: Sources): Promise<void> {
   const server = await createServer(config, log).catch(refuse);
   announce(server, config, file);
   stopOnSignals(server, config.stopTimeoutMs);
+  reloadOnSignal(server, sources);
+}
+
+/** SIGHUP: the settings are read again, and taken over whole or not at all. */
+function reloadOnSignal(server: Server, sources: Sources): void {
+  let last = Promise.resolve();
+  process.on("SIGHUP", () => {
+    last = last.then(async () => {
+      try {
+        const { config, warnings } = await loadConfig(sources);
+        for (const warning of warnings) server.log.warn({}, warning);
+        await server.reload(config);
+        const bots = ["", ...Object.keys(config.bots ?? {})];
+        server.log.info({ bots }, "settings were read again and are in force; running turns end under the former ones");
+      } catch (error) {
+        const problems = error instanceof ConfigError ? error.problems : [(error as Error).message];
+        server.log.error(
+          { problems },
+          "the settings were NOT taken over, because of all of this; the former ones stay",
+        );
+      }
+    });
+  });
 }
 
 /** Settings that cannot work are a person's to repair: said plainly, without a stack. */
@@ -32,6 +55,7 @@ function announce(server: Server, config: Config, file: string | null): void {
   row("answers", answersText(config));
   row("replies", config.deliver === "events" ? "read by clients from events" : "posted to the delivery webhook");
   row("keys", config.apiKeys.length === 0 ? "none: only this machine is served" : `${config.apiKeys.length}`);
+  if (config.bots !== undefined) row("bots", `the server's own, and ${Object.keys(config.bots).join(", ")}`);
   if (file !== null) row("settings", file);
   const key = config.apiKeys.length === 0 ? "" : " -H 'authorization: Bearer YOUR_KEY'";
   console.log(`\n  ${bold("Try it:")} open ${cyan(`${server.url}/`)} and write a few short messages, or`);

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto";
 import type { Answer as LullAnswer, Part, PartLike, Respond } from "lull";
 import { z } from "zod";
 import { instant, view } from "../app/view.ts";
+import { splitId } from "../bots/ids.ts";
 import type { Config } from "../settings.ts";
 import { createTokens } from "../tokens.ts";
 import { call, createSigner } from "../webhook.ts";
@@ -28,9 +29,9 @@ const answers = z.union([
 export function respondWebhook(config: Config): Respond {
   const signer = createSigner(config, "respond");
   const url = new URL(config.respond);
-  const tokens = createTokens("", config);
   return async (turn) => {
-    const id = `turn_${createHash("sha256").update(`${turn.conversation}\0${turn.fence}`).digest("base64url")}`;
+    const tokens = createTokens(splitId(turn.ref.conversation).bot, config);
+    const id = `turn_${createHash("sha256").update(`${turn.ref.conversation}\0${turn.fence}`).digest("base64url")}`;
     const log = config.historyEntries === 0 ? [] : await turn.log(config.historyEntries);
     const answer = await call(
       url,
