@@ -23,6 +23,8 @@ const steps = [
   ["explore", () => check("npm run explore -- --seconds 55")],
   ["mutants", () => check("npm run mutants -- --check")],
   ["pack check", () => check("npm run pack:check")],
+  ["audit", () => check("node scripts/audit.mjs")],
+  ["image", () => check("node scripts/image.mjs")],
   ["test on Node 24", () => testOn(24)],
   ["fresh clone", () => check("node scripts/fresh-clone.mjs")],
 ];

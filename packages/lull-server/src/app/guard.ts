@@ -42,12 +42,12 @@ export function guard(deps: Deps): MiddlewareHandler<Env> {
     const began = performance.now();
     const requestId = requestIdOf(c.req.header("x-request-id"));
     c.set("requestId", requestId);
-    c.header("x-request-id", requestId);
     if (deps.keys.length === 0) checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, c.req.header("origin"));
     c.set("segments", decodePath(c));
     c.set("caller", null);
     c.set("bot", "");
     await next();
+    c.res.headers.set("x-request-id", requestId);
     const ms = performance.now() - began;
     // Only this middleware matched: nobody's path, and its label must not be the caller's to choose.
     const matched = routePath(c, -1);
