@@ -122,7 +122,7 @@ export async function startReplica(primary, settings = {}) {
     settings: { replicaof: `127.0.0.1 ${primary.port}`, ...settings },
   });
   await until(
-    async () => String(await replica.run("INFO", "replication")).includes("master_link_status:up"),
+    async () => String(await primary.run("INFO", "replication")).includes(`port=${replica.port},state=online`),
     "the replica's first synchronisation",
   );
   return replica;

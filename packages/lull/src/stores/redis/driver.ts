@@ -69,6 +69,8 @@ export interface NodeRedisCluster {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   readonly masters: readonly any[];
   // biome-ignore lint/suspicious/noExplicitAny: as above
+  readonly slots: readonly any[];
+  // biome-ignore lint/suspicious/noExplicitAny: as above
   readonly nodeByAddress: ReadonlyMap<string, any>;
   close(): Promise<unknown> | unknown;
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -118,8 +120,11 @@ export interface Driver {
   addresses(): string[];
   /** A connection of its own; in a cluster to the node at `address`. `most`: how many there will be at once. */
   dedicated(address: string, most: number): Promise<Connection>;
-  /** The server at the other end is no primary any more: connects anew, where the client does not do so by itself. */
-  reconnect?(): void;
+  /**
+   * Connects anew, where the client does not do so by itself: the server at the other end is no primary any more, or
+   * nothing has come from it for long. `key`: of the call that showed it.
+   */
+  reconnect?(key: string): void;
   /**
    * Hears channels, on a connection of its own that mends itself, until told to stop. In a cluster every channel is a
    * sharded one.

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { systemClock } from "../../clock.ts";
+import { enough, systemClock } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { ConversationId, ConversationRecord } from "../../model.ts";
 import type { Clock, DueTimer, Durability, ListFilter, Pause, Store } from "../../ports.ts";
@@ -85,6 +85,8 @@ const maxReported = 10_000;
 const listBudget = 5_000;
 /** Records fetched by one call. */
 const peekedTogether = 200;
+/** A connection is replaced at most this often. */
+const reconnectMs = 1_000;
 /** A store that is refused is looked at again after so long. */
 const refusedMs = 1_000;
 
@@ -143,6 +145,8 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
   let opening: Promise<Opened> | null = null;
   let refused: { error: unknown; atMs: number } | null = null;
   let reconnectedAtMs = Number.NEGATIVE_INFINITY;
+  /** Something came back. */
+  let answeredAtMs = Number.NEGATIVE_INFINITY;
   let closing: Promise<void> | null = null;
 
   function open(): void {
@@ -197,20 +201,34 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     await ready();
   }
 
-  function refusal(error: unknown): unknown {
+  /** For connections that lead nowhere, or to the wrong server. */
+  function connectAnew(key: string): void {
+    if (driver.reconnect === undefined || clock.monotonic() - reconnectedAtMs < reconnectMs) return;
+    reconnectedAtMs = clock.monotonic();
+    driver.reconnect(key);
+  }
+
+  function refusal(error: unknown, key: string): unknown {
     // An address may lead to another server by now; the client holds on to the old one.
-    if (isReadOnly(error) && driver.reconnect && clock.monotonic() - reconnectedAtMs > 1_000) {
-      reconnectedAtMs = clock.monotonic();
-      driver.reconnect();
-    }
+    if (isReadOnly(error)) connectAnew(key);
     return error;
   }
 
   async function send(key: string, command: readonly string[]): Promise<unknown> {
+    const over = new AbortController();
+    const sentAtMs = clock.monotonic();
+    // In time for whoever tries again after the time limit. In a cluster, others' answers came from other nodes.
+    void clock.sleep(Math.floor(timeLimitMs * 0.9), over.signal).then(() => {
+      if (!over.signal.aborted && (driver.cluster || answeredAtMs < sentAtMs)) connectAnew(key);
+    });
     try {
-      return await driver.call(key, command);
+      const reply = await driver.call(key, command);
+      answeredAtMs = clock.monotonic();
+      return reply;
     } catch (error) {
-      throw refusal(error);
+      throw refusal(error, key);
+    } finally {
+      over.abort(enough);
     }
   }
 
@@ -247,9 +265,7 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
         const reply =
           confirmed === null || name === "log"
             ? await runOn(name, scriptKeys, () => all(0))
-            : await confirmed.call(name, scriptKeys, all).catch((error: unknown) => {
-                throw refusal(error);
-              });
+            : await confirmed.call(name, scriptKeys, all);
         const answer = answerOf(reply);
         if (answer.kind === "lost") {
           await reopened(identity);

@@ -5,6 +5,7 @@
  */
 import type { Connection, Driver, NodeRedis, NodeRedisCluster, NodeRedisSentinel } from "./driver.ts";
 import { hostAndPort } from "./driver.ts";
+import { slotOf } from "./keys.ts";
 
 const ignore = () => {};
 
@@ -32,25 +33,40 @@ async function connectOnce(client: NodeRedis, change: Record<string, unknown> = 
   };
 }
 
+/**
+ * Hangs up and connects again. node-redis does not notice a connection on which nothing comes back any more: its
+ * `socketTimeout` begins anew with everything that is sent. (What waits for an answer is rejected.)
+ */
+function revived(client: NodeRedis): void {
+  if (client.isOpen) client.destroy();
+  client.connect().catch(ignore);
+}
+
 export function nodeRedisDriver(client: NodeRedis): Driver {
   heard(client);
   let connecting: Promise<unknown> | null = null;
+  /** It was us who hung up. */
+  let revive = false;
+  async function connect(): Promise<void> {
+    if (client.isOpen) return;
+    connecting ??= client.connect().finally(() => {
+      connecting = null;
+    });
+    await connecting;
+  }
   return {
     cluster: false,
-    async connect() {
-      if (client.isOpen) return;
-      connecting ??= client.connect().finally(() => {
-        connecting = null;
-      });
-      await connecting;
+    connect,
+    async call(_key, command) {
+      if (revive && !client.isOpen) await connect();
+      return client.sendCommand([...command]);
     },
-    call: (_key, command) => client.sendCommand([...command]),
     everywhere: async (command) => [await client.sendCommand([...command])],
     addresses: () => [],
     dedicated: () => connectOnce(client),
     reconnect() {
-      // The server hangs up, and the client connects again, as it does after any broken connection.
-      client.sendCommand(["QUIT"]).catch(ignore);
+      revive = true;
+      revived(client);
     },
     async listen(channels, onMessage) {
       const own = heard(client.duplicate());
@@ -88,6 +104,10 @@ export function nodeRedisClusterDriver(client: NodeRedisCluster): Driver {
       // A node that the client has not heard of yet: reached the way the others are.
       const [any] = nodes();
       return connectOnce(await clientOf(any), hostAndPort(address));
+    },
+    reconnect(key) {
+      const owner = client.slots[slotOf(key)] as { master?: unknown } | undefined;
+      if (owner?.master !== undefined) clientOf(owner.master).then(revived).catch(ignore);
     },
     async listen(channels, onMessage) {
       const own = heard(client.duplicate());
