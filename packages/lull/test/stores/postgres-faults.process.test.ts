@@ -1,8 +1,9 @@
 // Connections that break or hang, servers that crash, move or have no room: never a hang, nothing lost, nothing twice.
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { Pool } from "pg";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { type PostgresServer, startPostgres } from "../../../../scripts/servers/postgres.mjs";
 import { fillDisk, mayMount } from "../../../../scripts/servers/process.mjs";
 import { startProxy } from "../../../../scripts/servers/proxy.mjs";
@@ -28,6 +29,14 @@ async function timed(promise: Promise<unknown>): Promise<{ error: unknown; ms: n
     (reason: unknown) => reason,
   );
   return { error, ms: performance.now() - start };
+}
+
+/** An ErrorResponse of the server's, see https://www.postgresql.org/docs/current/protocol-error-fields.html */
+function fatal(state: string, message: string): Buffer {
+  const fields = Buffer.from(`SFATAL\0VFATAL\0C${state}\0M${message}\0\0`);
+  const head = Buffer.alloc(5, "E");
+  head.writeInt32BE(fields.length + 4, 1);
+  return Buffer.concat([head, fields]);
 }
 
 describe("a half-open connection", () => {
@@ -136,6 +145,33 @@ describe("a server", () => {
     expect(await errorOf(store.load("c"))).toMatchObject(away);
     await server.start();
     await vi.waitFor(async () => expect((await store.exchange(writeAfter(null, "e"))).kind).toBe("stored"), 10_000);
+  });
+
+  test("that ends a connection in the packet in which it becomes ready ends no process", async () => {
+    // As pg_terminate_backend does now and then; here always, for the first two connections.
+    let ended = 0;
+    const proxy = createServer((near) => {
+      const far = connect(server.port, "127.0.0.1");
+      for (const socket of [near, far]) socket.on("error", () => {});
+      near.pipe(far);
+      let isReady = false;
+      far.on("data", (chunk) => {
+        const becomesReady = !isReady && chunk.subarray(-6).equals(Buffer.from("5a0000000549", "hex"));
+        isReady ||= becomesReady;
+        if (!becomesReady || ended >= 2) return near.write(chunk);
+        ended += 1;
+        near.end(Buffer.concat([chunk, fatal("57P01", "terminating connection due to administrator command")]));
+        return far.destroy();
+      });
+      near.on("close", () => far.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => new Promise((resolve) => proxy.close(() => resolve())));
+    const { port } = proxy.address() as AddressInfo;
+    const pool = testPool(server.url.replace(String(server.port), String(port)));
+    const store = closing(postgres(pool, { schema: freshSchema(), now }));
+    await vi.waitFor(() => store.stats(), { timeout: 20_000 });
+    expect(ended).toBe(2);
   });
 
   test("that became a standby is not asked, not even for reading, until it is the primary again", async () => {

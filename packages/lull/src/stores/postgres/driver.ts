@@ -17,7 +17,8 @@ export type Row = readonly unknown[];
 
 /** A `Pool` of pg (or one that behaves the same, as those of Neon and Vercel). */
 export interface PgPool {
-  connect(): Promise<PgPoolClient>;
+  // biome-ignore lint/suspicious/noExplicitAny: its types of clients are its own
+  connect(callback: (error: any, client: any) => void): void;
   query: unknown;
   end(): Promise<void>;
   // biome-ignore lint/suspicious/noExplicitAny: the signatures of emitters differ between versions of the types

@@ -14,13 +14,23 @@ export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Drive
   // An idle connection that breaks is no error of anybody's; unheard, it would end the process.
   pool.on?.("error", ignore);
 
+  /**
+   * By callback: a promise resolves a moment later, and the server may end a connection in the same packet in which it
+   * is ready. An error that nobody listens for ends the process.
+   */
+  function connect(): Promise<PgPoolClient> {
+    return new Promise((resolve, reject) => {
+      pool.connect((error: unknown, client: PgPoolClient | undefined) => {
+        if (client === undefined) return reject(error);
+        client.on("error", ignore);
+        resolve(client);
+      });
+    });
+  }
+
   /** Connections are taken by hand, because only so can one that hangs be thrown away. */
   async function withClient<T>(signal: AbortSignal, use: (client: PgPoolClient) => Promise<T>): Promise<T> {
-    const client = await pool.connect();
-    if (signal.aborted) {
-      client.release();
-      throw signal.reason;
-    }
+    const client = await connect();
     let released = false;
     const release = (destroy: boolean) => {
       if (released) return;
@@ -31,7 +41,10 @@ export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Drive
       if (!destroy) client.removeListener("error", ignore);
     };
     const giveUp = () => release(true);
-    client.on("error", ignore);
+    if (signal.aborted) {
+      release(false);
+      throw signal.reason;
+    }
     signal.addEventListener("abort", giveUp);
     try {
       const result = await use(client);
