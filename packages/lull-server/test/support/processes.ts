@@ -27,7 +27,7 @@ export interface ServerProcess {
   /** What it told on stdout. */
   told(): string;
   isRunning(): boolean;
-  kill(signal: "SIGKILL" | "SIGTERM" | "SIGSTOP" | "SIGCONT"): number;
+  kill(signal: "SIGKILL" | "SIGTERM" | "SIGHUP" | "SIGSTOP" | "SIGCONT"): number;
   exited: Promise<number | null>;
 }
 
