@@ -83,8 +83,12 @@ export function supervisor({ ledger, random, count, leaseMs, settings, prepared 
 
   /** @param {Worker} worker @param {NodeJS.Signals} signal */
   function send({ child }, signal) {
-    if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+    if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    try {
       process.kill(child.pid, signal);
+    } catch {
+      // It has ended by itself, and its event is still to come.
+    }
   }
 
   /** @param {Worker} worker */
