@@ -23,4 +23,6 @@
 export const stores = {
   sqlite: async () => (await import("./sqlite.mjs")).sqlite,
   postgres: async () => (await import("./postgres.mjs")).postgres,
+  redis: async () => (await import("./redis.mjs")).redis,
+  "redis-cluster": async () => (await import("./redis-cluster.mjs")).redisCluster,
 };

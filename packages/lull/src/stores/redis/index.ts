@@ -245,8 +245,9 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     const gone = counted.after(mark, count, wrote);
     if (gone === 0) return;
     const message =
-      `At least ${gone} acknowledged write${gone === 1 ? " is" : "s are"} gone from shard ${mark.shard}: the server ` +
-      "failed over to a replica that lacked them, or was restored. Inputs in them are lost unless their senders repeat them.";
+      `At least ${gone} acknowledged write${gone === 1 ? " is" : "s are"} missing in shard ${mark.shard}: the server failed ` +
+      "over to a replica that lacked them, or was restored (or one that was replaced still answers). Inputs in them are " +
+      "lost unless their senders repeat them.";
     warn({ code: "older", message, details: { shard: mark.shard, writes: gone } });
   }
 
