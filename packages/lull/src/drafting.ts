@@ -48,6 +48,9 @@ export function drafting(port: DraftingPort): Drafting {
   /** A process that crashed may have shown it; or an earlier call did, whose answer was lost. */
   let maybeShown = false;
   let running: Promise<void> | null = null;
+  let retracting: Promise<void> | null = null;
+  /** The platform refuses, or the attempt may show nothing any more. */
+  let over = false;
 
   async function call(part: Part | null, of: Draft, inDoubt: boolean): Promise<string | undefined> {
     if (port.now() >= port.expiresAtMs()) throw new LullError("lost", "the lease ran out");
@@ -88,9 +91,12 @@ export function drafting(port: DraftingPort): Drafting {
     await port.undraft(old.id);
   }
 
-  async function change(part: Part): Promise<boolean> {
+  /** Shows the newest text; false when no more can be shown. */
+  async function change(): Promise<boolean> {
     draft ??= await take();
-    if (draft === null || either.aborted) return false;
+    const part = newest;
+    if (draft === null || part === null || either.aborted) return false;
+    newest = null;
     const inDoubt = draft.externalId === undefined && maybeShown;
     maybeShown = true;
     const id = await call(part, draft, inDoubt);
@@ -103,25 +109,32 @@ export function drafting(port: DraftingPort): Drafting {
   async function work(): Promise<void> {
     let failures = 0;
     while (newest !== null && !either.aborted) {
-      const part = newest;
-      newest = null;
       try {
-        if (!(await change(part))) break;
+        over = !(await change());
         failures = 0;
       } catch (error) {
         failures += 1;
+        over = failures === mostFailures;
         port.logger.warn({ conversation, error: messageOf(error) }, "a draft could not be shown");
-        if (failures === mostFailures) break;
-        newest ??= part;
       }
+      if (over) return;
       await clock.sleep(channel.draftMs ?? draftMs, either);
+    }
+  }
+
+  /** At once, where newer input stands below it; what fails here is done by the next attempt, or the turn's end. */
+  async function retract(old: Draft): Promise<void> {
+    try {
+      await takeBack(old);
+    } catch (error) {
+      port.logger.warn({ conversation, error: messageOf(error) }, "a draft could not be taken back yet");
     }
   }
 
   return {
     show(part) {
       newest = part;
-      if (stop.signal.aborted) return;
+      if (over || stop.signal.aborted) return;
       running ??= work().finally(() => {
         running = null;
       });
@@ -131,12 +144,8 @@ export function drafting(port: DraftingPort): Drafting {
       await running;
       const newer = LullError.isInstance(signal.reason) && signal.reason.code === "superseded";
       if (!signal.aborted || !newer || draft === null) return;
-      try {
-        await takeBack(draft);
-      } catch (error) {
-        // The record knows of it: the next attempt, or the end of the turn, takes it back.
-        port.logger.warn({ conversation, error: messageOf(error) }, "a draft could not be taken back yet");
-      }
+      retracting ??= retract(draft);
+      await retracting;
     },
   };
 }

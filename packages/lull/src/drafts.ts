@@ -39,8 +39,8 @@ export function show(
   if (r.outbox !== null) return { is: "lost" };
   const old = r.draft ?? null;
   if (old?.fence === fence && old.version === version) {
-    if (externalId !== undefined) r.draft = { ...old, externalId };
-    return { is: "drafted", draft: r.draft ?? old };
+    r.draft = externalId === undefined ? old : { ...old, externalId };
+    return { is: "drafted", draft: r.draft };
   }
   if (unfit !== null) return unfit;
   if (old !== null && old.version !== version) return { is: "stale", draft: old };

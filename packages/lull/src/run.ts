@@ -38,6 +38,9 @@ import {
   type WorkerEvent,
 } from "./worker.ts";
 
+/** A store gives the log in pages of at most this size. */
+const logPage = 1_000;
+
 /** How long a claim waits for a store that does not answer; the due index brings the conversation back. */
 const claimPatienceMs = 10_000;
 
@@ -459,7 +462,18 @@ export function performer(place: Place): Performer {
       },
       elsewhere: () => void lookOut(run, attempt),
       entry: async (seq) => run.log.get(seq) ?? (await store.log(run.id, { from: seq, limit: 1 })).entries[0],
-      logBefore: async (seq, n) => (await store.log(run.id, { before: seq, limit: n })).entries,
+      async logBefore(seq, n) {
+        const pages: LogEntry[][] = [];
+        let [before, wanted] = [seq, n];
+        while (wanted > 0 && before > 1) {
+          const limit = Math.min(wanted, logPage);
+          const { entries } = await store.log(run.id, { before, limit });
+          pages.unshift(entries);
+          wanted -= entries.length;
+          before = entries[0]?.seq ?? 1;
+        }
+        return pages.flat();
+      },
       async during(effect) {
         attempt.effects += 1;
         void beat(run, attempt.grasp);
