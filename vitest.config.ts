@@ -12,6 +12,8 @@ const sources = [
   { find: /^lull\/ai$/, replacement: here("packages/lull/src/ai/index.ts") },
   { find: /^lull\/otel$/, replacement: here("packages/lull/src/otel/index.ts") },
   { find: /^lull\/testing$/, replacement: here("packages/lull/src/testing/index.ts") },
+  { find: /^lull\/channels$/, replacement: here("packages/lull/src/channels/index.ts") },
+  { find: /^lull\/chat-sdk$/, replacement: here("packages/lull/src/chat-sdk/index.ts") },
   { find: /^lull\/postgres$/, replacement: here("packages/lull/src/stores/postgres/index.ts") },
   { find: /^lull\/redis$/, replacement: here("packages/lull/src/stores/redis/index.ts") },
   { find: /^lull\/sqlite$/, replacement: here("packages/lull/src/stores/sqlite/index.ts") },

@@ -28,7 +28,7 @@ const mayImport: Record<string, readonly string[]> = {
   ports: ["model"],
   clock: ["model", "errors", "ports"],
   stores: ["model", "errors", "ports", "clock"],
-  channels: ["model", "errors", "ports", "clock"],
+  channels: ["model", "errors", "ports", "clock", "intake"],
   options: ["model", "window", "errors", "events", "ports", "clock", "turn", "pace"],
   intake: ["model", "errors", "ports", "clock", "options"],
   alarms: ["model", "ports", "clock"],
@@ -48,6 +48,7 @@ const mayImport: Record<string, readonly string[]> = {
   lull: [...performers, "engine", "view", "explain", "erase", "elsewhere", "attempt"],
   ai: [...words, "turn", "streamed", "protocol"],
   otel: [...words, "turn", "intake", "lull"],
+  "chat-sdk": [...words, "turn", "lull", "intake", "channels"],
   // Sees everything, and nothing sees it.
   testing: [...performers, "engine", "view", "explain", "lull", "elsewhere", "index", "stores", "channels"],
   index: [...performers, "engine", "view", "explain", "lull", "elsewhere", "attempt", "stores", "channels"],

@@ -24,6 +24,28 @@ export {
   plain,
   shortLimits,
 } from "./explorer/index.ts";
+// Platforms on loopback, for those who write channels
+export {
+  type ApiCall,
+  type DiscordDouble,
+  type DiscordMessage,
+  type DoubleOptions,
+  discordDouble,
+  type Mood,
+  type OnScreen,
+  type PlatformDouble,
+  type Receiver,
+  type SlackDouble,
+  type SlackMessage,
+  slackDouble,
+  type TelegramDouble,
+  type TelegramMessage,
+  telegramDouble,
+  type WebhookPost,
+  type WhatsAppDouble,
+  type WhatsAppMessage,
+  whatsappDouble,
+} from "./platforms/index.ts";
 // For those who write bots
 export {
   type Bench,

@@ -1,5 +1,7 @@
 // KEY-ID: the wrong identity or the wrong key for duplicates.
 import assert from "node:assert/strict";
+import { mergeConversations } from "../../src/channels/merge.ts";
+import { inputsOf } from "../../src/index.ts";
 import type { Scenarios } from "./scenario.ts";
 
 export const keyId: Scenarios = {
@@ -50,7 +52,41 @@ export const keyId: Scenarios = {
       assert.deepEqual(w.seen(), ["4800 re: m1+m2"]);
     },
   },
-  B022: { later: "channels: one person under two ids, and merging what was learned to be one conversation" },
+  B022: {
+    title: "one person under two ids is one conversation; learned later, what waits moves there and nothing is lost",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      // Known: the channel maps both ids to one conversation.
+      const known: Record<string, string> = { L: "ada", P: "ada" };
+      for (const [at, id, from] of [
+        [0, "m1", "L"],
+        [300, "m2", "P"],
+      ] as const) {
+        await w.until(at);
+        await one.hears(id, { text: id, in: known[from] ?? from });
+      }
+      await w.until(20_000);
+      assert.deepEqual(w.thought("ada"), ["1300-4300 m1+m2"]);
+      // Learned while both wait, and the old one is being answered.
+      await one.hears("m3", { text: "m3", in: "old", author: "L", address: { to: "L" } });
+      await w.until(20_500);
+      await one.hears("m4", { text: "m4", in: "new", author: "P", address: { to: "P" } });
+      await w.until(21_200);
+      assert.equal(w.thought("old").length, 1);
+      const merged = mergeConversations(one.lull, "old", "new", { inputsOf, clock: w.clock });
+      await w.until(21_300);
+      assert.deepEqual(await merged, { moved: 1 });
+      // A merge that is repeated moves nothing more.
+      const again = mergeConversations(one.lull, "old", "new", { inputsOf, clock: w.clock });
+      await w.until(21_400);
+      assert.deepEqual(await again, { moved: 0 });
+      await w.until(60_000);
+      assert.deepEqual(w.seen("old"), []);
+      assert.deepEqual(w.seen("new").length, 1);
+      assert.deepEqual([...(w.runs.at(-1)?.ids ?? [])].sort(), ["m3", "m4"]);
+    },
+  },
   B023: {
     title: "one message id with two forms of its sender is one message",
     note: "Which conversation a sender belongs to is the channel's work.",

@@ -1,5 +1,6 @@
 // LOSS-IN: an accepted message never reaches a turn.
 import assert from "node:assert/strict";
+import { poll } from "../../src/channels/poll.ts";
 import type { Received } from "../../src/index.ts";
 import { between, type Scenarios, scanMs } from "./scenario.ts";
 
@@ -336,5 +337,47 @@ export const lossIn: Scenarios = {
       );
     },
   },
-  B042: { later: "channels: a poller that says when it does not receive, and recovers" },
+  B042: {
+    title: "a poller that is refused says that it does not receive, recovers by itself, and skips nothing",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      const told: string[] = [];
+      const asked: (number | null)[] = [];
+      let storeDown = true;
+      const poller = poll({
+        clock: w.clock,
+        async fetch(offset, signal) {
+          asked.push(offset);
+          if (w.ms < 5_000) throw new Error("409: another poller");
+          const waiting = [1, 2].filter((update) => update >= (offset ?? 1));
+          // A long poll.
+          if (waiting.length === 0) await w.clock.sleep(30_000, signal);
+          return waiting;
+        },
+        offsetOf: (update) => update + 1,
+        async take(update) {
+          if (update === 2 && storeDown) throw new Error("the store is away");
+          await one.hears(`m${update}`);
+        },
+        onHealth: (health) => told.push(`${w.ms} ${health.receiving ? "receiving" : `deaf: ${health.error}`}`),
+      });
+      await w.until(4_000);
+      assert.equal(poller.health.receiving, false);
+      await w.until(7_500);
+      storeDown = false;
+      await w.until(60_000);
+      assert.equal(poller.health.receiving, true);
+      assert.equal(told[0], "0 deaf: 409: another poller");
+      assert.match(told.at(-1) ?? "", /receiving$/);
+      // The offset stood still at the update that could not be stored.
+      assert.ok(asked.includes(2));
+      const stopped = poller.stop();
+      await w.until(60_001);
+      await stopped;
+      const heard = (await w.log()).flatMap((entry) => (entry.kind === "message" ? [entry.id] : []));
+      assert.deepEqual(heard, ["m1", "m2"]);
+      assert.ok(w.seen().length > 0);
+    },
+  },
 };

@@ -1,5 +1,7 @@
 // MUTATE: edits, deletions, previews, reactions.
 import assert from "node:assert/strict";
+import type { HearRules } from "../../src/channels/hear.ts";
+import { hears } from "./channel.ts";
 import type { Scenarios } from "./scenario.ts";
 
 export const mutate: Scenarios = {
@@ -54,7 +56,22 @@ export const mutate: Scenarios = {
       assert.deepEqual(w.thought(), ["1000-4000 m1"]);
     },
   },
-  B150: { later: "channels: changes of the bot's own messages are no input" },
+  B150: {
+    title: "a preview of the bot's own message, or a change of it, is no input",
+    async run(start) {
+      const w = start({ channel: { script: () => ({ shown: true, receipt: { status: "sent", id: "x1" } }) } });
+      const one = await w.process("W1");
+      await hears(one, { type: "message", message: { id: "m1", text: "where?" } });
+      await w.until(4_800);
+      assert.equal(await hears(one, { type: "preview", id: "x1" }), "ignored");
+      const change = { text: "re: m1, with a preview" };
+      assert.equal(await hears(one, { type: "edit", id: "x1", change }), "ignored");
+      assert.equal(await hears(one, { type: "edit", id: "x9", change, from: "self" }), "ignored");
+      assert.equal(await hears(one, { type: "retraction", id: "x1" }), "ignored");
+      await w.until(30_000);
+      assert.deepEqual([w.runs.length, (await w.record()).version], [1, 1]);
+    },
+  },
   B151: {
     title: "a question taken back before its answer ends the run: nothing is sent; what else waits is answered alone",
     async run(start) {
@@ -100,5 +117,24 @@ export const mutate: Scenarios = {
       assert.equal(w.runs.length, 1);
     },
   },
-  B153: { later: "channels: reactions, ignored unless asked for" },
+  B153: {
+    title: "a reaction disturbs nobody, unless the bot's author makes it an input",
+    async run(start) {
+      const w = start();
+      const one = await w.process("W1");
+      await hears(one, { type: "message", message: { id: "m1", text: "hi" } });
+      await w.until(2_000);
+      const thumb = { type: "reaction", id: "r1", reaction: "\u{1F44D}", added: true, on: "x1", author: "A" } as const;
+      assert.equal(await hears(one, thumb), "ignored");
+      await w.until(10_000);
+      assert.deepEqual(w.thought(), ["1000-4000 m1"]);
+      const rules: HearRules = {
+        reaction: ({ reaction }) => (reaction === "\u{1F44D}" ? { text: "yes", quietMs: 0 } : null),
+      };
+      assert.equal(await hears(one, { ...thumb, reaction: "\u{1F440}" }, rules), "ignored");
+      assert.equal(await hears(one, thumb, rules), "accepted");
+      await w.until(20_000);
+      assert.deepEqual(w.thought(), ["1000-4000 m1", "10000-13000 r1"]);
+    },
+  },
 };

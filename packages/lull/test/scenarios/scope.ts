@@ -1,5 +1,6 @@
 // SCOPE: the wrong people, threads or bots share a turn.
 import assert from "node:assert/strict";
+import { hears } from "./channel.ts";
 import type { Scenarios } from "./scenario.ts";
 
 export const scope: Scenarios = {
@@ -64,7 +65,22 @@ export const scope: Scenarios = {
       );
     },
   },
-  B065: { later: "channels: who is spoken to where several bots listen" },
+  B065: {
+    title: "what is said to another bot aborts nothing: it is context of what comes next",
+    async run(start) {
+      const w = start({ modelMs: 8_000 });
+      const one = await w.process("W1");
+      await hears(one, { type: "message", message: { id: "m1", text: "@A plan my day" } });
+      await w.until(3_000);
+      const other = { id: "m2", text: "@B what time is it?" };
+      assert.equal(await hears(one, { type: "message", message: other, addressed: false }), "accepted");
+      const answer = { id: "m3", text: "It is noon." };
+      assert.equal(await hears(one, { type: "message", message: answer, from: "bot" }), "ignored");
+      await w.until(30_000);
+      assert.deepEqual(w.thought(), ["1000-9000 m1"]);
+      assert.deepEqual(w.seen(), ["9000 re: m1"]);
+    },
+  },
   B066: {
     title: "a first contact that reaches three processes at once makes one conversation",
     async run(start) {
@@ -77,5 +93,33 @@ export const scope: Scenarios = {
       assert.equal(w.seen().length, 1);
     },
   },
-  B067: { later: "channels: group chatter as context of the message that speaks to the bot" },
+  B067: {
+    title: "chatter in a group starts no run; the one that speaks to the bot has it as context",
+    async run(start) {
+      let context: string[] = [];
+      const w = start({
+        async model(turn, run) {
+          await run.think(3_000);
+          context = (await turn.log()).flatMap((entry) => (entry.kind === "message" ? [entry.id] : []));
+          return `re: ${run.ids.join("+")}`;
+        },
+      });
+      const one = await w.process("W1");
+      for (const [at, id, author, addressed] of [
+        [0, "m1", "A", false],
+        [200, "m2", "B", true],
+        [500, "m3", "A", false],
+      ] as const) {
+        await w.until(at);
+        await hears(one, { type: "message", message: { id, text: id, author }, addressed });
+      }
+      await w.until(30_000);
+      assert.deepEqual(w.thought(), ["1200-4200 m2"]);
+      assert.deepEqual(context, ["m1", "m3"]);
+      const loud = { type: "message", message: { id: "m4", text: "m4" }, addressed: false } as const;
+      assert.equal(await hears(one, loud, { unaddressed: "ignore" }), "ignored");
+      await w.until(60_000);
+      assert.deepEqual([w.runs.length, (await w.record()).version], [1, 3]);
+    },
+  },
 };

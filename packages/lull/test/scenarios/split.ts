@@ -1,5 +1,7 @@
 // SPLIT: one thought is answered in pieces.
 import assert from "node:assert/strict";
+import { platforms } from "../../src/channels/platforms.ts";
+import { textWithoutCuts } from "../../src/channels/split.ts";
 import type { Scenario, Scenarios } from "./scenario.ts";
 import type { Setting, World } from "./world.ts";
 
@@ -123,7 +125,29 @@ export const split: Scenarios = {
       );
     },
   },
-  B049: { later: "channels: joining a text that the client cut, without a break" },
+  B049: {
+    title: "a text that the client cut in two is read as one, without a break where it was cut",
+    async run(start) {
+      const half = `${"x".repeat(4_090)}unbrea`;
+      let text = "";
+      const w = start({
+        async model(turn, run) {
+          text = textWithoutCuts(turn.messages, platforms.telegram.textLimit);
+          await run.think(3_000);
+          return `re: ${run.ids.join("+")}`;
+        },
+      });
+      const one = await w.process("W1");
+      await one.hears("m1", { text: half });
+      await w.until(15);
+      await one.hears("m2", { text: "kable" });
+      await w.until(600);
+      await one.hears("m3", { text: "and?" });
+      await w.until(30_000);
+      assert.equal(text, `${half}kable\nand?`);
+      assert.equal(w.seen().length, 1);
+    },
+  },
   B050: burst(
     "every message gives the user a full quiet window again, up to the cap: one answer to all of it",
     [
