@@ -11,6 +11,8 @@ import type { ConversationRecord, Crossing, Limits, Outbox, OutboxPart, Pace, Pa
 
 /** Typing speed that decides whether a message had been begun before our reply appeared: 5 characters a second. */
 const msPerCharacter = 200;
+/** By then even who had not begun can have read the reply and written a long message. */
+const longestTypingMs = 8_000;
 /** From the keyboard to here. */
 const transportMs = 500;
 
@@ -24,7 +26,7 @@ export const adaptive = { step: 0.4, least: 0.5, most: 1.7, question: 0.6, cross
 export function typingTimeMs(parts: readonly Part[]): number {
   let characters = 0;
   for (const part of parts) if (part.type === "text") characters += part.text.length;
-  return characters * msPerCharacter + transportMs;
+  return Math.min(characters * msPerCharacter, longestTypingMs) + transportMs;
 }
 
 /** Question marks of the world's scripts. The Greek one looks like a semicolon, so it counts behind Greek letters only. */

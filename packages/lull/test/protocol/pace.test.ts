@@ -52,9 +52,10 @@ describe("asks", () => {
 });
 
 describe("typingTimeMs", () => {
-  it("is a fifth of a second a character, and half a second on the way; files take no typing", () => {
+  it("is a fifth of a second a character, 8 s at most, and half a second on the way; files take no typing", () => {
     const file = { type: "file" as const, mediaType: "image/png", url: "https://example.org" };
     expect(typingTimeMs([text("12345"), file, text("1")])).toBe(1_700);
+    expect(typingTimeMs([text("x".repeat(1_000))])).toBe(8_500);
   });
 });
 
