@@ -58,3 +58,10 @@ describe.each(pages.map((path) => [relative(root, path), path]))("%s", (_, page)
     expect(missing).toEqual([]);
   });
 });
+
+it("docs/failures.md has every failure of the catalogue once, with its proof", () => {
+  const rows = readFileSync(join(root, "docs/failures.md"), "utf8").match(/^\| F\d+ \|.*$/gm) ?? [];
+  const numbers = rows.map((row) => Number(/F(\d+)/.exec(row)?.[1])).sort((a, b) => a - b);
+  expect(numbers).toEqual(Array.from({ length: 34 }, (_, index) => index + 1));
+  for (const row of rows) expect(row.split(" | ").at(-1)?.length, row).toBeGreaterThan(30);
+});
