@@ -53,7 +53,8 @@ export function drafting(port: DraftingPort): Drafting {
   let over = false;
 
   async function call(part: Part | null, of: Draft, inDoubt: boolean): Promise<string | undefined> {
-    if (port.now() >= port.expiresAtMs()) throw new LullError("lost", "the lease ran out");
+    // Taking back needs no lease: nobody else goes on with what newer input stands below.
+    if (part !== null && port.now() >= port.expiresAtMs()) throw new LullError("lost", "the lease ran out");
     const over = new AbortController();
     const timeoutMs = channel.timeoutMs ?? deliverTimeoutMs;
     const late = clock.sleep(timeoutMs, over.signal).then(() => {
