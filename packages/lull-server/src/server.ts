@@ -207,6 +207,10 @@ const fixed = [
   "storeConnections",
   "storeTimeoutMs",
   "storeHints",
+  "maxHeaderBytes",
+  "requestTimeoutMs",
+  "maxConnections",
+  "stopTimeoutMs",
   "owner",
   "logLevel",
 ] as const satisfies readonly (keyof Config)[];
