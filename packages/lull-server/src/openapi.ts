@@ -313,6 +313,14 @@ export const operations: readonly Operation[] = [
     responses: done,
   },
   {
+    method: "put",
+    path: `${one}/settings`,
+    summary: "How this conversation is to be treated, before the bot's own settings",
+    role: "operate",
+    body: { schema: "tune", required: true },
+    responses: done,
+  },
+  {
     method: "post",
     path: `${one}/retry`,
     summary: "Bring a turn that was given up back to be answered",
@@ -470,6 +478,7 @@ const componentNames: Record<keyof Schemas, string> = {
   humanReply: "HumanReply",
   resume: "Resume",
   operator: "OperatorCall",
+  tune: "ConversationSettings",
   turnReply: "TurnReply",
   turnPart: "TurnPart",
   turnEffect: "TurnEffect",

@@ -6,7 +6,7 @@
  * @module
  */
 
-import { defaults } from "lull";
+import { defaults, presets } from "lull";
 import { z } from "zod";
 import { type FieldError, invalid, Problem } from "./problem.ts";
 import type { Config } from "./settings.ts";
@@ -123,6 +123,27 @@ export function createSchemas(config: Config) {
     by: label.optional().meta({ description: "Who does it, for the log" }),
   };
 
+  const waits = z
+    .strictObject({
+      quietMs: duration(315_360_000_000).optional(),
+      startMs: z.union([duration(315_360_000_000), z.enum(["eager", "frugal"])]).optional(),
+      maxWaitMs: duration(315_360_000_000).optional(),
+      adaptive: z.boolean().optional(),
+    })
+    .meta({ description: "quietMs, startMs, maxWaitMs as in the server's settings" });
+  const wishes = {
+    debounce: z
+      .union([z.enum(Object.keys(presets) as (keyof typeof presets)[]), waits])
+      .nullable()
+      .optional()
+      .meta({ description: "How long to hear this user out; null: as the bot has it" }),
+    whenBusy: z
+      .enum(["interrupt", "queue", "steer"])
+      .nullable()
+      .optional()
+      .meta({ description: "What a newer message does to an answer in the making; null: as the bot has it" }),
+  };
+
   const message = z
     .strictObject({
       conversation,
@@ -177,8 +198,10 @@ export function createSchemas(config: Config) {
       .superRefine(oneContent),
     resume: z.strictObject({ ...call, backlog: z.enum(["answer", "context"]).optional() }),
     operator: z.strictObject(call),
+    tune: z.strictObject({ ...call, ...wishes }),
     turnReply: z
       .strictObject({
+        settings: z.strictObject(wishes).optional().meta({ description: "This conversation's own, from now on" }),
         ...content,
         silent: z.literal(true).optional().meta({ description: "No answer; after parts were said: nothing further" }),
         metadata: metadata.optional(),

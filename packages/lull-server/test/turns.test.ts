@@ -234,6 +234,36 @@ describe("a webhook that answered 202", () => {
   });
 });
 
+describe("a conversation's own settings", () => {
+  test("by the API, by a webhook's answer and by a later reply; null takes them back", async () => {
+    const { server, call, say, turn, rest } = await bot();
+    const tuning = async () => (await server.lull.get("c"))?.record.tuning;
+    const put = (body: unknown) => call("PUT", "/v1/conversations/c/settings", body);
+    expect((await put({ debounce: "snappy", whenBusy: "queue", by: "ops" })).status).toBe(204);
+    expect(await tuning()).toEqual({ quietMs: 3_000, startMs: 1_000, maxWaitMs: 45_000, whenBusy: "queue" });
+    expect((await put({ debounce: { quietMs: 100, startMs: 50 }, whenBusy: null })).status).toBe(204);
+    expect(await tuning()).toEqual({ quietMs: 100, startMs: 50, maxWaitMs: 45_000 });
+    expect(await put({ debounce: { quietMs: 5, startMs: 9 } })).toMatchObject({
+      status: 400,
+      answer: { field: "debounce" },
+    });
+    await say("m1");
+    const settings = { debounce: null, whenBusy: "steer" };
+    const replied = await call("POST", `${await turn()}/reply?wait=5`, { text: "ok", settings });
+    expect(replied.status).toBe(200);
+    await rest();
+    expect(await tuning()).toEqual({ whenBusy: "steer" });
+  });
+
+  test("set by the answer itself are in force from the next message on", async () => {
+    const model = await receiver((_, response) => response.end('{"text":"ok","settings":{"debounce":{"quietMs":77}}}'));
+    const { server, say, rest } = await bot({ respond: model.url });
+    await say("m1");
+    await rest();
+    expect((await server.lull.get("c"))?.record.tuning).toEqual({ quietMs: 77, startMs: 77, maxWaitMs: 45_000 });
+  });
+});
+
 describe("tokens", () => {
   test("forged, altered, of another secret, of another bot, and none at all: 403, and nothing happens", async () => {
     const { server, config, call, say, called, turn } = await bot();

@@ -207,7 +207,7 @@ export function attemptHandle(
       const { record, log } = await engine.cells.load(conversation);
       const lease = record !== null && holds(record, fence) ? record.lease : null;
       const reply = record === null ? null : replyUnder(record, fence);
-      const isLate = record !== null && superseded(record, engine.limitsOf(conversation));
+      const isLate = record !== null && superseded(record, engine.limitsOf(conversation, record));
       const open = lease !== null && reply?.open !== false && reply?.ending == null;
       const reason = !open ? reasonFor(record, reply !== null) : isLate ? "superseded" : null;
       const waits = lease !== null && !lease.sealed && reply === null && record?.window;
@@ -218,7 +218,7 @@ export function attemptHandle(
         newer: lease === null ? [] : inOrder(inputsOf(log, lease.version)),
         effects: record === null ? [] : effectsOf(record, log, span),
         sealed: lease !== null && (lease.sealed || reply?.sealed === true),
-        quietAtMs: waits ? quietAt(waits, engine.limitsOf(conversation)) : null,
+        quietAtMs: waits ? quietAt(waits, engine.limitsOf(conversation, record)) : null,
         deadlineMs: lease?.deadlineMs ?? null,
         reply: reply && { replyId: reply.replyId, open: reply.open, parts: reply.parts.map(({ state }) => state) },
       };

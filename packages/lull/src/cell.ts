@@ -115,7 +115,8 @@ export function cells(
   store: Store,
   clock: Clock,
   time: StoreTime,
-  limitsOf: (id: ConversationId) => Limits,
+  /** Asked once for each exchange; the record may have wishes of its own. */
+  limitsOf: (id: ConversationId) => (record: ConversationRecord | null) => Limits,
   onWrite: OnWrite,
 ): Cells {
   const lanes = new Map<ConversationId, Lane>();
@@ -195,7 +196,7 @@ export function cells(
     const mine = generation;
     let failures = 0;
     try {
-      const limits = limitsOf(id);
+      const limitsFor = limitsOf(id);
       const wants = {
         needsLog: batch.some(({ operation }) => operation.needsLog),
         wantsLog: batch.some(({ operation }) => operation.wantsLog),
@@ -203,7 +204,7 @@ export function cells(
       let left = batch;
       while (left.length > 0) {
         try {
-          left = await once(id, lane, left, limits, wants);
+          left = await once(id, lane, left, limitsFor, wants);
         } catch (error) {
           if (mine !== generation || (LullError.isInstance(error) && !error.retryable)) throw error;
           lane.record = undefined;
@@ -225,7 +226,7 @@ export function cells(
     id: ConversationId,
     lane: Lane,
     batch: Waiting[],
-    limits: Limits,
+    limitsFor: (record: ConversationRecord | null) => Limits,
     { needsLog, wantsLog }: { needsLog: boolean; wantsLog: boolean },
   ): Promise<Waiting[]> {
     /** The record was read for this call, so an outcome that writes nothing may rest on it. */
@@ -250,7 +251,7 @@ export function cells(
       const result: Result = { outcomes: [], entries: [], seen: [] };
       let after = record;
       for (const event of waiting.operation.events(after, log, nowMs)) {
-        const step = apply(after, event, nowMs, limits);
+        const step = apply(after, event, nowMs, limitsFor(after));
         after = step.next ?? after;
         result.outcomes.push(step.outcome);
         result.entries.push(...step.entries);
@@ -310,7 +311,7 @@ export function cells(
     later.push(...asking.map(({ waiting }) => waiting));
 
     const next = { ...record, revision: clock.id() };
-    const wakeAtMs = wakeAt(next, limits);
+    const wakeAtMs = wakeAt(next, limitsFor(next));
     const append = sharing.flatMap(({ result }) => result.entries);
     const seen = sharing.flatMap(({ result }) => result.seen);
     const logFrom = Math.min(before === null ? 1 : tailFrom(before), tailFrom(next));

@@ -13,7 +13,7 @@ import type { Logger, LullOptions, Settings } from "./options.ts";
 import { modelMs } from "./pace.ts";
 import type { Channel, Clock, Due, Pause } from "./ports.ts";
 import { newRun, performer, type Run } from "./run.ts";
-import { idle } from "./worker.ts";
+import { busyOf, tuned } from "./tuning.ts";
 
 /** Due timers this fresh are left to the local alarm of the process that set them. */
 const scanGraceMs = 100;
@@ -22,7 +22,8 @@ export interface Engine {
   readonly time: StoreTime;
   readonly cells: Cells;
   readonly channels: readonly Channel[];
-  limitsOf(id: ConversationId): Limits;
+  /** Of a conversation as its record stands; null: as the bot has it. */
+  limitsOf(id: ConversationId, record: ConversationRecord | null): Limits;
   perform(id: ConversationId, operation: Operation): Promise<Performed>;
   emit(event: LullEvent): void;
   on(listener: (event: LullEvent) => void): () => void;
@@ -61,7 +62,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   let scanning: AbortController | null = null;
 
   const local: Alarms = alarms(clock, () => time.now(), wake);
-  const writes = cells(store, clock, time, limitsOf, onWrite);
+  const writes = cells(store, clock, time, limitsFor, onWrite);
   const work = performer({
     store,
     respond,
@@ -102,10 +103,15 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     if (isPaused() !== was) holdOrGo(isPaused());
   }
 
-  /** `queue` never discards, so it waits for the quiet first: the plain debounce. */
-  function limitsOf(id: ConversationId): Limits {
-    const limits = settings.limitsOf(id, modelTakesMs);
-    return settings.whenBusyOf(id) === "queue" ? { ...limits, startMs: limits.quietMs, leadMs: 0 } : limits;
+  /** The author's functions are asked here, once; what comes back only looks at the record. */
+  function limitsFor(id: ConversationId): (record: ConversationRecord | null) => Limits {
+    const [limits, busy] = [settings.limitsOf(id, modelTakesMs), settings.whenBusyOf(id)];
+    return (record) => tuned(limits, busy, record);
+  }
+
+  function manners(id: ConversationId): Run["manners"] {
+    const [limitsOf, busy] = [limitsFor(id), settings.whenBusyOf(id)];
+    return (record) => ({ limits: limitsOf(record), whenBusy: busyOf(busy, record) });
   }
 
   function emit(event: LullEvent): void {
@@ -139,7 +145,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       return;
     }
     try {
-      const fresh = newRun(id, idle(limitsOf(id), settings.whenBusyOf(id) === "steer"));
+      const fresh = newRun(id, manners(id));
       runs.set(id, fresh);
       work.dispatch(fresh, { type: "wake" });
     } catch (error) {
@@ -205,7 +211,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
     time,
     cells: writes,
     channels,
-    limitsOf,
+    limitsOf: (id, record) => limitsFor(id)(record),
     perform: (id, operation) => writes.perform(id, operation),
     emit,
     on(listener) {

@@ -43,6 +43,7 @@ export type EventType =
   | "human.replied"
   | "handoff.started"
   | "handoff.ended"
+  | "conversation.tuned"
   | "conversation.reset"
   | "typing"
   | "draft";
@@ -100,6 +101,7 @@ const plain = {
   human: "human.replied",
   handoff: "handoff.started",
   resumed: "handoff.ended",
+  tuned: "conversation.tuned",
   reset: "conversation.reset",
 } as const satisfies Record<Exclude<LogKind, "ended" | "receipt" | "closed" | "settled" | "draft">, EventType>;
 

@@ -121,6 +121,8 @@ function sentence(
       return entry.backlog === "answer"
         ? "The hand-off ended; what waited is answered."
         : "The hand-off ended; what waited is kept as context.";
+    case "tuned":
+      return `From here on it has wishes of its own: ${JSON.stringify(entry.tuning)}${entry.by ? `, by ${entry.by}` : ""}.`;
     case "reset":
       return entry.forget ? "The conversation was reset." : "The answer was stopped.";
   }

@@ -47,7 +47,6 @@ export {
   presets,
   type WhenBusy,
 } from "./options.ts";
-
 // For those who write channels, clocks and stores
 export type * from "./ports.ts";
 export { maxSkewMs } from "./ports.ts";
@@ -70,3 +69,4 @@ export {
 } from "./turn.ts";
 export type { ConversationState, ConversationView } from "./view.ts";
 export { inOrder, inputsOf, keepFrom, tailFrom, wakeAt } from "./window.ts";
+export type { TuneCall } from "./wishes.ts";

@@ -36,6 +36,7 @@ import { commandWord, type Logger, type LullOptions, onlyText, type Settings, se
 import type { Clock, ListFilter, ListPage, LogPage, Pause, SeenKey, Stats, Store } from "./ports.ts";
 import { type ConversationView, viewOf } from "./view.ts";
 import { inOrder, inputsOf, keepFrom, targetOf, wakeAt } from "./window.ts";
+import { type TuneCall, tuneEvent } from "./wishes.ts";
 
 /** An edit: what the message says now. `incomplete: false` says that an incomplete message is complete. */
 export type Edit = Pick<
@@ -524,6 +525,16 @@ export class Lull {
     return { revived: outcome.is === "revived" ? outcome.count : 0 };
   }
 
+  /**
+   * How this conversation is to be treated, before the bot's own `debounce` and `whenBusy`: kept with it, for every
+   * process, until it is erased. Undefined leaves a wish as it is; null takes it back. Times hold for what comes next,
+   * `maxWaitMs` and `whenBusy` at once. @throws LullError `invalid-argument`.
+   */
+  async tune(conversation: ConversationId, wishes: TuneCall): Promise<void> {
+    const event = tuneEvent(wishes);
+    await this.#operate(conversation, wishes, (id, by) => ({ type: "tune", id, ...event, ...by }));
+  }
+
   /** Removes everything about a conversation. Resolves to false when there was nothing. */
   async erase(conversation: ConversationId): Promise<boolean> {
     const id = this.#conversation(conversation);
@@ -601,7 +612,7 @@ export class Lull {
   async get(conversation: ConversationId): Promise<ConversationView | null> {
     const id = this.#conversation(conversation);
     const { record } = await this.store.load(id);
-    return record === null ? null : viewOf(record, this.#engine.limitsOf(id));
+    return record === null ? null : viewOf(record, this.#engine.limitsOf(id, record));
   }
 
   async log(conversation: ConversationId, page: LogPage = {}): Promise<LogEntry[]> {
@@ -613,7 +624,10 @@ export class Lull {
     filter: ListFilter = {},
   ): Promise<{ conversations: ConversationView[]; next: ConversationId | null }> {
     const { conversations, next } = await this.store.list(page, filter);
-    return { conversations: conversations.map((record) => viewOf(record, this.#engine.limitsOf(record.id))), next };
+    return {
+      conversations: conversations.map((record) => viewOf(record, this.#engine.limitsOf(record.id, record))),
+      next,
+    };
   }
 
   async stats(): Promise<Stats & { working: number }> {
@@ -626,7 +640,7 @@ export class Lull {
     const { record, nowMs } = await this.store.load(id);
     if (record === null) return explain(null, [], nowMs, null);
     const { entries } = await this.store.log(id, { before: record.seq + 1, limit: options.entries ?? 100 });
-    return explain(record, entries, nowMs, wakeAt(record, this.#engine.limitsOf(id)));
+    return explain(record, entries, nowMs, wakeAt(record, this.#engine.limitsOf(id, record)));
   }
 
   /** Calls `listener` with every event of this process. Returns what ends it. */
@@ -713,7 +727,7 @@ export class Lull {
     let after: ConversationId | undefined;
     for (;;) {
       const page = await this.store.repair({ limit: 1_000, ...(after === undefined ? {} : { after }) }, (record) =>
-        wakeAt(record, this.#engine.limitsOf(record.id)),
+        wakeAt(record, this.#engine.limitsOf(record.id, record)),
       );
       repaired.push(...page.repaired);
       if (page.next === null) return { repaired };
@@ -761,7 +775,7 @@ export class Lull {
 
   /** When a full conversation is worth another try: after its attempt, or its window. */
   #retryAfter({ record }: Performed): number {
-    const at = record === null ? null : wakeAt(record, this.#engine.limitsOf(record.id));
+    const at = record === null ? null : wakeAt(record, this.#engine.limitsOf(record.id, record));
     return Math.max(1_000, (at ?? 0) - this.#engine.time.now());
   }
 

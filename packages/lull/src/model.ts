@@ -198,6 +198,8 @@ export type LogBody =
     }
   | { kind: "handoff"; id: string; untilMs: number; by?: string | undefined }
   | { kind: "resumed"; id: string; backlog: Backlog; by?: string | undefined }
+  /** The conversation's own wishes from then on. */
+  | { kind: "tuned"; id: string; by?: string | undefined; tuning: Tuning }
   /** Everything unanswered was dropped. `forget`: later prompts start after this entry. */
   | { kind: "reset"; id: string; forget: boolean; by?: string | undefined };
 
@@ -410,6 +412,19 @@ export interface QueuedSend {
 }
 
 /**
+ * What newer input does to an attempt that is running.
+ * - `interrupt`: abort, discard, start over with everything.
+ * - `queue`: let it finish; the rest is answered next.
+ * - `steer`: let it run on; the rest is handed to it by `turn.absorb()` (or before it commits, by a new run).
+ */
+export type WhenBusy = "interrupt" | "queue" | "steer";
+
+/** A conversation's own wishes, before the bot's. Of the times all three are given, or none. */
+export interface Tuning extends Partial<Pick<Limits, "quietMs" | "startMs" | "maxWaitMs" | "adaptive">> {
+  whenBusy?: WhenBusy;
+}
+
+/**
  * Coordination data of one conversation: small, of bounded size, replaced whole under its `revision`.
  * Payload never enters it. Unknown fields are kept by readers.
  */
@@ -439,6 +454,7 @@ export interface ConversationRecord {
   sends: QueuedSend[];
   draft?: Draft | null;
   pace?: Pace;
+  tuning?: Tuning;
   /** What the running period has cost. */
   spent?: { sinceMs: number; tokens: number };
   ended: EndedAttempt[];
@@ -590,6 +606,8 @@ export type ProtocolEvent =
   /** It is gone. Needs no lease: it may be taken back by whoever knows of it. */
   | { type: "undraft"; draftId: string; ending: DraftEnding; error?: string }
   /** Needs no lease: what was spent was spent. `everyMs`: the period the conversation's costs are summed over. */
+  /** Undefined: as it was; null: as the bot has it. */
+  | { type: "tune"; id: string; by?: string; debounce?: Omit<Tuning, "whenBusy"> | null; whenBusy?: WhenBusy | null }
   | { type: "spend"; fence: Fence; tokens: number; everyMs: number; details?: JsonObject }
   | {
       type: "send";
@@ -695,6 +713,7 @@ export interface Outcomes {
   /** `stale`: an older draft must be taken back first, because newer input stands below it. */
   draft: { is: "drafted" | "stale"; draft: Draft } | Fresh;
   undraft: { is: "ended" | "nothing" };
+  tune: { is: "tuned" | "unchanged" };
   spend: { is: "spent"; sinceMs: number; tokens: number };
   send: { is: "queued" | "dropped" | "full"; replyId: string };
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { LullError } from "./errors.ts";
-import type { Backlog, Content, ConversationId, Input, Limits } from "./model.ts";
+import type { Backlog, Content, ConversationId, Input, Limits, WhenBusy } from "./model.ts";
 import { adaptive } from "./pace.ts";
 import type { Channel, Clock, Store } from "./ports.ts";
 import type { Respond } from "./turn.ts";
@@ -41,13 +41,7 @@ export const presets = {
 } as const satisfies Record<string, Debounce>;
 export type Preset = keyof typeof presets;
 
-/**
- * What newer input does to an attempt that is running.
- * - `interrupt`: abort, discard, start over with everything.
- * - `queue`: let it finish; the rest is answered next.
- * - `steer`: let it run on; the rest is handed to it by `turn.absorb()` (or before it commits, by a new run).
- */
-export type WhenBusy = "interrupt" | "queue" | "steer";
+export type { WhenBusy };
 
 export interface LullOptions {
   store: Store;

@@ -41,12 +41,14 @@
  * | send | key not used (store) | queued for its place | queued · dropped · full |
  * | draft | holder, fresh, quiet, no reply yet | the record knows the draft before it is shown | drafted · stale · early · superseded · lost |
  * | undraft, spend | — | the draft is gone · a cost is noted | ended · nothing · spent |
+ * | tune | — | the conversation's own times and `whenBusy` from now on | tuned · unchanged |
  *
  * @module
  */
 import * as drafts from "./drafts.ts";
 import * as m from "./model.ts";
 import * as pace from "./pace.ts";
+import * as tuning from "./tuning.ts";
 import * as window from "./window.ts";
 
 const lost = { is: "lost" } as const;
@@ -514,6 +516,8 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     undraft: (e) => drafts.end(r, e, note),
 
     spend: (e) => drafts.spend(r, e, note, now),
+
+    tune: (e) => tuning.tune(r, e, note),
 
     send({ type: _, ...send }) {
       const { replyId, when, parts } = send;

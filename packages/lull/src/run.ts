@@ -15,6 +15,7 @@ import type {
   ConversationId,
   ConversationRecord,
   Fallback,
+  Limits,
   LogEntry,
   Outbox,
   Outcomes,
@@ -22,6 +23,7 @@ import type {
   PartReceipt,
   ProtocolEvent,
   Seq,
+  WhenBusy,
 } from "./model.ts";
 import type { Logger, Settings } from "./options.ts";
 import type { Channel, Clock, Store } from "./ports.ts";
@@ -32,6 +34,7 @@ import {
   decide,
   type Exchange,
   type Grasp,
+  idle,
   isIdle,
   step,
   type Worker,
@@ -75,6 +78,8 @@ interface Said {
 export interface Run {
   id: ConversationId;
   worker: Worker;
+  /** How this conversation is to be treated, as its record stands. */
+  manners(record: ConversationRecord | null): { limits: Limits; whenBusy: WhenBusy };
   attempt: Attempt | null;
   log: Map<Seq, LogEntry>;
   said: Said[];
@@ -112,9 +117,11 @@ export interface Performer {
 }
 
 /** A run that has not begun. */
-export function newRun(id: ConversationId, worker: Worker): Run {
+export function newRun(id: ConversationId, manners: Run["manners"]): Run {
+  const { limits, whenBusy } = manners(null);
+  const worker = idle(limits, whenBusy === "steer");
   const base = { attempt: null, wait: null, beat: null, typing: null, pumping: false };
-  return { id, worker, log: new Map(), said: [], ...base };
+  return { id, worker, manners, log: new Map(), said: [], ...base };
 }
 
 export function performer(place: Place): Performer {
@@ -132,6 +139,10 @@ export function performer(place: Place): Performer {
 
   /** Takes in an event and performs what follows from it. */
   function dispatch(run: Run, event: WorkerEvent): void {
+    if ("record" in event && event.record !== null) {
+      const { limits, whenBusy } = run.manners(event.record);
+      Object.assign(run.worker, { limits, steers: whenBusy === "steer" });
+    }
     step(run.worker, event);
     pump(run);
   }
@@ -190,8 +201,12 @@ export function performer(place: Place): Performer {
     try {
       const event = eventFor(run, command, claimId);
       const fallback = fallbackFor(run);
+      const given = (about: MayPark, record: ConversationRecord) => ({
+        fallback: fallback(about, record),
+        ...(about.type === "claim" && { seals: run.manners(record).whenBusy === "queue" }),
+      });
       const result = await writes.perform(run.id, {
-        events: (record) => [mayPark(event) ? { ...event, fallback: fallback(event, record) } : event],
+        events: (record) => [mayPark(event) ? { ...event, ...given(event, record) } : event],
         wantsLog: claiming,
         ...(claiming ? { patienceMs: claimPatienceMs } : {}),
       });
@@ -230,7 +245,7 @@ export function performer(place: Place): Performer {
     const random = clock.random();
     switch (command.do) {
       case "claim":
-        return { type: "claim", owner, claimId, random, seals: settings.whenBusyOf(run.id) === "queue" };
+        return { type: "claim", owner, claimId, random };
       case "discard":
         return { type: "discard", reason: command.reason, ...held };
       case "fail": {

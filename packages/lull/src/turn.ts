@@ -20,6 +20,7 @@ import type {
   ProtocolEvent,
 } from "./model.ts";
 import { inOrder, inputsOf } from "./window.ts";
+import { type TuneCall, tuneEvent } from "./wishes.ts";
 import type { AbortCode, Grasp } from "./worker.ts";
 
 /** A part as authors may write it: a plain string is a text part. */
@@ -158,6 +159,8 @@ export interface Turn {
     tokens: number,
     options?: { everyMs?: number; details?: JsonObject },
   ): Promise<{ sinceMs: number; tokens: number }>;
+  /** How this conversation is to be treated from now on, as by `lull.tune`. @throws LullError `invalid-argument`. */
+  tune(wishes: Pick<TuneCall, "debounce" | "whenBusy">): Promise<void>;
   /** Resolves when this attempt's answer was committed or discarded. */
   readonly ended: Promise<AttemptOutcome>;
   /**
@@ -393,6 +396,9 @@ export function turnOf(port: TurnPort): Turn {
       const more = details === undefined ? {} : { details: checkObject("details", details, port.maxEffectBytes) };
       const { outcome } = await port.exchange({ type: "spend", fence, tokens, everyMs, ...more });
       return { sinceMs: outcome.sinceMs, tokens: outcome.tokens };
+    },
+    async tune(wishes) {
+      await port.exchange({ type: "tune", id: `attempt ${fence}`, by: "bot", ...tuneEvent(wishes) });
     },
     ended: port.ended,
   };

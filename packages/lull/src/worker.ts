@@ -56,9 +56,10 @@ export interface Grasp extends Held {
 }
 
 export interface Worker {
-  readonly limits: Limits;
+  /** With the conversation's own wishes, as of the record. */
+  limits: Limits;
   /** Newer input does not abort: the model may absorb it. */
-  readonly steers: boolean;
+  steers: boolean;
   /** Somebody asked to look at the conversation. */
   wake: boolean;
   stopping: boolean;

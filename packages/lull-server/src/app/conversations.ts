@@ -105,6 +105,11 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
     return c.body(null, 204);
   });
 
+  app.put("/v1/conversations/:id/settings", operate, async (c) => {
+    await of(c).tune(idOf(c), defined(await readBody(c, schemas.tune, most)) as never);
+    return c.body(null, 204);
+  });
+
   app.post("/v1/conversations/:id/retry", operate, async (c) => {
     return c.json(await of(c).retry(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never));
   });

@@ -21,6 +21,7 @@ const named = [
   "resume",
   "reset",
   "retry",
+  "tune",
   "erase",
   "log",
   "explain",

@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
-import { type AttemptHandle, LullError } from "lull";
+import { type AttemptHandle, LullError, type TuneCall } from "lull";
 import { authorize } from "../auth.ts";
 import { splitId } from "../bots/ids.ts";
 import { Problem, problemOf } from "../problem.ts";
@@ -68,8 +68,10 @@ export function turnRoutes(deps: Limited): Hono<Env> {
 
   app.post(`${one}/reply`, bearer, async (c) => {
     const [attempt, wait] = [attemptOf(c), within(c)];
-    const { silent, ...answer } = await readBody(c, schemas.turnReply, most);
+    const { silent, settings, ...answer } = await readBody(c, schemas.turnReply, most);
     const committed = await attempt.reply(silent ? null : (defined(answer) as never), wait).catch(explain);
+    if (settings !== undefined && !committed.duplicate)
+      await lull.tune(attempt.ref.conversation, { ...(defined(settings) as TuneCall), by: "bot" });
     return c.json({ status: "committed", ...committed });
   });
 

@@ -6,7 +6,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import type { Answer as LullAnswer, Part, PartLike, Respond } from "lull";
+import type { Answer as LullAnswer, Part, PartLike, Respond, TuneCall } from "lull";
 import { z } from "zod";
 import { instant, view } from "../app/view.ts";
 import { splitId } from "../bots/ids.ts";
@@ -17,10 +17,15 @@ import { call, createSigner } from "../webhook.ts";
 /** Largest answer read: more is an error, not a reply. */
 const mostBytes = 4 * 1_048_576;
 
+const more = {
+  metadata: z.record(z.string(), z.unknown()).optional(),
+  /** This conversation's own `debounce` and `whenBusy`, from now on; looked at by the engine. */
+  settings: z.object({ debounce: z.unknown().optional(), whenBusy: z.unknown().optional() }).optional(),
+};
 const answers = z.union([
-  z.object({ text: z.string().min(1), metadata: z.record(z.string(), z.unknown()).optional() }),
-  z.object({ parts: z.array(z.unknown()).min(1), metadata: z.record(z.string(), z.unknown()).optional() }),
-  z.object({ silent: z.literal(true) }),
+  z.object({ text: z.string().min(1), ...more }),
+  z.object({ parts: z.array(z.unknown()).min(1), ...more }),
+  z.object({ silent: z.literal(true), ...more }),
 ]);
 
 /**
@@ -60,11 +65,13 @@ export function respondWebhook(config: Config): Respond {
     if (answer.status === 202) return turn.elsewhere();
     if (answer.status < 200 || answer.status >= 300) throw new Error(`${said}.`);
     if (answer.cut) throw new Error(`${said} with more than ${mostBytes} bytes.`);
-    return read(answer.text, said);
+    const { settings, reply } = read(answer.text, said);
+    if (settings !== undefined) await turn.tune(settings as TuneCall);
+    return reply;
   };
 }
 
-function read(text: string, said: string): LullAnswer {
+function read(text: string, said: string): { reply: LullAnswer; settings: object | undefined } {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -76,9 +83,11 @@ function read(text: string, said: string): LullAnswer {
   const result = answers.safeParse(value);
   if (!result.success)
     throw new Error(`${said} with JSON that is neither { "text": … } nor { "parts": […] } nor { "silent": true }.`);
-  if ("silent" in result.data) return null;
+  const { settings } = result.data;
+  if ("silent" in result.data) return { reply: null, settings };
   const metadata = result.data.metadata === undefined ? {} : { metadata: result.data.metadata as never };
   // The parts themselves are checked by the engine, like those of any responder.
-  if ("parts" in result.data) return { parts: result.data.parts as (PartLike | Part)[], ...metadata };
-  return { text: result.data.text, ...metadata };
+  if ("parts" in result.data)
+    return { reply: { parts: result.data.parts as (PartLike | Part)[], ...metadata }, settings };
+  return { reply: { text: result.data.text, ...metadata }, settings };
 }

@@ -24,6 +24,7 @@ import {
   type QueuedSend,
   recordSchema,
   type Seq,
+  type Tuning,
   type Window,
 } from "../model.ts";
 import {
@@ -165,6 +166,15 @@ const record = object<ConversationRecord>({
   ),
   parked: nullable(object<Parked>({ ...span, atMs: instant, reason: text })),
   last: nullable(object<PastSpan>(span)),
+  tuning: optional(
+    object<Tuning>({
+      quietMs: optional(integer),
+      startMs: optional(integer),
+      maxWaitMs: optional(integer),
+      adaptive: optional(present),
+      whenBusy: optional(oneOf("interrupt", "queue", "steer")),
+    }),
+  ),
   tempo: object<ConversationRecord["tempo"]>({ sinceMs: instant, replies: integer }),
   address: present,
   createdAtMs: instant,

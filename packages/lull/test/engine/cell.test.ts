@@ -14,7 +14,7 @@ function cellsOver(store: Store, clock: VirtualClock): Cells {
     store,
     clock,
     storeTime(clock),
-    () => settings.limits,
+    () => () => settings.limits,
     () => {},
   );
 }

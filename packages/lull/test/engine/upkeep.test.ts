@@ -79,7 +79,7 @@ it("only so many idle conversations are remembered", async () => {
     store,
     clock,
     storeTime(clock),
-    () => limits,
+    () => () => limits,
     () => {},
   );
   const take = (id: string, n: number) =>
