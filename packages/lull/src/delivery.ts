@@ -32,7 +32,11 @@ export async function tryPart(
 ): Promise<PartReceipt> {
   const stop = new AbortController();
   const timeoutMs = channel.timeoutMs ?? deliverTimeoutMs;
-  const late = (): Receipt => ({ status: "unknown", error: `no answer from the channel within ${timeoutMs} ms` });
+  let isLate = false;
+  const late = (): Receipt => {
+    isLate = !timer.signal.aborted;
+    return { status: "unknown", error: `no answer from the channel within ${timeoutMs} ms` };
+  };
   const timer = new AbortController();
   try {
     const answer = (async (): Promise<Receipt | void> => {
@@ -41,6 +45,7 @@ export async function tryPart(
       return found ?? (await channel.deliver(part, delivery));
     })();
     const receipt = await Promise.race([answer, clock.sleep(timeoutMs, timer.signal).then(late)]);
+    if (!isLate) stop.abort(enough);
     // A late rejection of an abandoned try has no one to hear it.
     answer.catch(() => {});
     return partReceipt(receipt, channel);

@@ -540,10 +540,11 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
  * @throws TypeError for an event outside the types.
  */
 export function apply<E extends m.ProtocolEvent>(r: m.ConversationRecord, e: E, nowMs: number, limits: m.Limits) {
-  // Records are plain JSON: one text is both the copy to work on and the proof of what changed.
-  const before = JSON.stringify({ ...r, updatedAtMs: Math.floor(nowMs) });
-  const next = JSON.parse(before) as m.ConversationRecord;
+  const before = { ...r, updatedAtMs: Math.floor(nowMs) };
+  const next = m.copyOf(before);
   const { verbs, entries } = transition(next, next.updatedAtMs, limits);
   const outcome = (verbs[e.type] as (e: m.ProtocolEvent) => unknown)(e);
-  return { next: JSON.stringify(next) === before ? null : next, entries, outcome } as m.Step<E["type"]>;
+  // Every entry moves `seq`. Records are plain JSON: where there is no entry, their texts tell whether anything changed.
+  const same = entries.length === 0 && JSON.stringify(next) === JSON.stringify(before);
+  return { next: same ? null : next, entries, outcome } as m.Step<E["type"]>;
 }

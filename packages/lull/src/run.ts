@@ -170,10 +170,11 @@ export function performer(place: Place): Performer {
 
   /** The lease is gone: nobody waits for it any more. */
   function letGo(run: Run): void {
-    const reason: unknown = run.attempt?.stop.signal.reason ?? abortReason("lost");
-    for (const said of run.said.splice(0)) said.reject(reason);
+    // An error with its stack costs as much as a transition of the protocol: made only where somebody is to hear it.
+    const told = run.attempt?.stop.signal.reason as LullError | undefined;
+    for (const said of run.said.splice(0)) said.reject(told ?? abortReason("lost"));
     // Unless it was told by what was written.
-    run.attempt?.end((reason as { code: AbortCode }).code);
+    run.attempt?.end((told?.code as AbortCode | undefined) ?? "lost");
     if (run.typing !== null) showTyping(run, false);
     run.wait?.stop.abort(enough);
     run.wait = null;

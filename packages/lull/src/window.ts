@@ -534,14 +534,13 @@ export function sameContent(input: Input, edit: Content & { incomplete?: true })
 
 function contentOf(entry: Content): Content {
   const { parts, author, sentAtMs, replyTo, metadata, trace } = entry;
-  return {
-    parts,
-    ...(author === undefined ? {} : { author }),
-    ...(sentAtMs === undefined ? {} : { sentAtMs }),
-    ...(replyTo === undefined ? {} : { replyTo }),
-    ...(metadata === undefined ? {} : { metadata }),
-    ...(trace === undefined ? {} : { trace }),
-  };
+  const content: Content = { parts };
+  if (author !== undefined) content.author = author;
+  if (sentAtMs !== undefined) content.sentAtMs = sentAtMs;
+  if (replyTo !== undefined) content.replyTo = replyTo;
+  if (metadata !== undefined) content.metadata = metadata;
+  if (trace !== undefined) content.trace = trace;
+  return content;
 }
 
 /**
