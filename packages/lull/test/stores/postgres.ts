@@ -7,7 +7,7 @@ import { LullError } from "../../src/errors.ts";
 import type { Store } from "../../src/ports.ts";
 import { type PostgresOptions, postgres } from "../../src/stores/postgres/index.ts";
 
-export const tables = ["lull_record", "lull_log", "lull_timer", "lull_seen"];
+export const tables = ["lull_record", "lull_log", "lull_timer", "lull_seen", "lull_mark"];
 
 let schemas = 0;
 export const freshSchema = () => `s${++schemas}`;

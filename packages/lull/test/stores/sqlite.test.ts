@@ -1,10 +1,12 @@
 import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../src/clock.ts";
 import { LullError } from "../../src/errors.ts";
+import type { ConversationRecord } from "../../src/model.ts";
 import type { Clock } from "../../src/ports.ts";
-import { sqlite } from "../../src/stores/sqlite/index.ts";
+import { scrub, sqlite } from "../../src/stores/sqlite/index.ts";
 import { prepareDatabase } from "../../src/stores/sqlite/schema.ts";
 import { migrations, statements } from "../../src/stores/sqlite/statements.ts";
 import { messageEntry, startMs, writeAfter } from "../../src/testing/records.ts";
@@ -49,6 +51,61 @@ async function errorOf(promise: Promise<unknown>): Promise<LullError> {
   if (!LullError.isInstance(error)) throw error;
   return error;
 }
+
+// ---------------------------------------------------------------------------------------------
+// Traces
+
+test("a database of the release before is brought up to date", async () => {
+  const db = open();
+  prepareDatabase(db, migrations.slice(0, 1), startMs);
+  const store = sqlite(db, { now });
+  await store.exchange(writeAfter(null, "c", { append: 1 }));
+  await store.setPause?.({ sinceMs: startMs });
+  expect((await store.due(0, 1)).paused).toEqual({ sinceMs: startMs });
+});
+
+test("scrub leaves no trace of what was erased, wherever pages were split and merged before", async () => {
+  const path = folder.path("lull.db");
+  const store = sqlite(open(), { now });
+  const other = sqlite(open(), { now });
+  const records = new Map<string, ConversationRecord>();
+  // Sizes from a few bytes to several pages, interleaved: so that leaves split, overflow and are rebuilt.
+  for (let n = 0; n < 1_500; n++) {
+    const id = `c${(n * 7_919) % 30}`;
+    const text = `TRACE-${id}-`.repeat(1 + ((n * 104_729) % (n % 20 === 0 ? 1_200 : 60)));
+    const before = records.get(id) ?? null;
+    const write = writeAfter(before, id, { append: [messageEntry((before?.seq ?? 0) + 1, text)] });
+    expect((await store.exchange(write)).kind).toBe("stored");
+    records.set(id, write.next);
+  }
+  const trace = (id: string) =>
+    ["", "-wal"].some((end) => existsSync(path + end) && readFileSync(path + end).includes(`TRACE-${id}-`));
+  const erased = ["c3", "c8", "c21"];
+  for (const id of erased) expect(await store.erase(id)).toBe(true);
+  expect(erased.map(trace)).toEqual([true, true, true]);
+  const own = open();
+  await scrub(own);
+  expect(erased.map(trace)).toEqual([false, false, false]);
+  expect(trace("c4")).toBe(true);
+  // Others go on with the file, before and after.
+  expect((await other.load("c4", { logFrom: 1 })).log).toHaveLength(50);
+  expect((await store.exchange(writeAfter(null, "later", { append: 1 }))).kind).toBe("stored");
+  await scrub(own);
+});
+
+test("scrub waits for readers, and says so when they stay", async () => {
+  const store = sqlite(open(), { now });
+  await store.exchange(writeAfter(null, "c", { append: 1 }));
+  const reader = open();
+  reader.exec("begin");
+  reader.prepare("select count(*) from lull_log").get({});
+  await store.exchange(writeAfter(null, "d", { append: 1 }));
+  const db = open();
+  expect((await errorOf(scrub(db, { busyTimeoutMs: 200 }))).code).toBe("store-busy");
+  const waiting = scrub(db);
+  setTimeout(() => reader.exec("commit"), 100);
+  await waiting;
+});
 
 // ---------------------------------------------------------------------------------------------
 // Group commit
