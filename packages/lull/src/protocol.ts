@@ -162,10 +162,9 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   }
 
   function mark(outbox: m.Outbox, part: m.OutboxPart, state: m.PartState, more: m.ReceiptNotes = {}): void {
-    const { replyId, parts } = outbox;
     Object.assign(part, { state, ...(state === "sent" && { doubt: false }) });
     if (state === "sent" || state === "unknown") pace.showed(r, outbox, part, now, limits);
-    note({ kind: "receipt", replyId, index: parts.indexOf(part), state, ...more });
+    note({ kind: "receipt", replyId: outbox.replyId, index: outbox.parts.indexOf(part), state, ...more });
   }
 
   /** Nothing more of it will be sent. */
