@@ -47,8 +47,12 @@ export function historyOf(log: readonly LogEntry[]): Said[] {
   /** Messages of the bot's own accord wait for their place: they stand where they were first tried. */
   const sends = new Map<string, Reply>();
   const placed = (reply: Reply) => {
-    const later = order.findIndex((one) => "version" in one && one.version > reply.to);
-    order.splice(later === -1 ? order.length : later, 0, reply);
+    let at = order.length;
+    for (let last = order[at - 1]; last !== undefined && "version" in last && last.version > reply.to; ) {
+      at -= 1;
+      last = order[at - 1];
+    }
+    order.splice(at, 0, reply);
   };
   const write = (id: string, said: Said, version: number) => {
     const written = { said, version };
