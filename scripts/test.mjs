@@ -30,7 +30,17 @@ const conditional = [
   },
   { name: "postgres", files: "**/postgres*.process.test.ts", missing: postgresMissing },
   { name: "redis", files: "**/redis*.process.test.ts", missing: redisMissing },
+  { name: "sidecar", files: "**/sidecar*.process.test.ts", missing: () => lacking("python3", "curl") },
 ];
+
+/**
+ * Why programs cannot be run here, or null.
+ * @param {...string} programs
+ */
+function lacking(...programs) {
+  const without = programs.filter((name) => spawnSync(name, ["--version"]).error !== undefined);
+  return without.length === 0 ? null : `no ${without.join(", no ")} on this machine`;
+}
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const args = process.argv.slice(2);

@@ -51,7 +51,7 @@ export interface Loaded {
 }
 
 /** Variables of ours that are no settings: used by the command line's client side and to find the file. */
-const otherVariables = ["LULL_CONFIG", "LULL_URL", "LULL_KEY"];
+const otherVariables = ["LULL_CONFIG", "LULL_URL", "LULL_KEY", "LULL_BOT"];
 const formerNames = settingNames.flatMap((name) => (settings[name] as SettingSpec).formerly ?? []);
 const fileNames = ["lull.config.json", "lull.config.js", "lull.config.mjs"];
 

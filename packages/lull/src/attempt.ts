@@ -10,7 +10,17 @@ import { type AttemptRef, answerEvents, claimOf, holds, replyUnder, sayEvents } 
 import type { Engine } from "./engine.ts";
 import { LullError } from "./errors.ts";
 import { checkId, checkPart } from "./intake.ts";
-import type { ConversationRecord, Fallback, Held, Input, Json, Outcomes, PartState, ProtocolEvent } from "./model.ts";
+import type {
+  ConversationRecord,
+  Fallback,
+  Held,
+  Input,
+  Json,
+  LogEntry,
+  Outcomes,
+  PartState,
+  ProtocolEvent,
+} from "./model.ts";
 import type { Settings } from "./options.ts";
 import type { Clock, Store } from "./ports.ts";
 import {
@@ -242,7 +252,7 @@ export function attemptHandle(
         if (outcome === undefined || outcome.is === "lost") return refuse(record);
         const named = outcome.is === "committed" ? outcome.replyId : ((claim as Held | null)?.claimId ?? null);
         const replyId = (record === null ? null : replyUnder(record, fence)?.replyId) ?? named;
-        return { replyId, duplicate: entries.length === 0 };
+        return { replyId, duplicate: outcome.is === "committed" && !entries.some(isAnswer) };
       });
     },
 
@@ -374,6 +384,11 @@ export function attemptHandle(
   function reasonFor(record: ConversationRecord | null, isReplied: boolean): AbortCode {
     return isReplied ? "answered" : reasonOf(record, fence);
   }
+}
+
+/** Anything else was written by the way, the end of a hand-off say. */
+function isAnswer(entry: LogEntry): boolean {
+  return entry.kind === "reply" || (entry.kind === "settled" && entry.outcome === "silent");
 }
 
 function isEarly<T>(answer: T | { atMs: number; error: LullError }): answer is { atMs: number; error: LullError } {

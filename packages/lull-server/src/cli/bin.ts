@@ -54,6 +54,7 @@ function withServer(command: Command): Command {
   return command
     .addOption(new Option("--url <address>", "the running server").env("LULL_URL").default("http://127.0.0.1:8080"))
     .addOption(new Option("--key <secret>", "one of its keys").env("LULL_KEY"))
+    .addOption(new Option("--bot <name>", "whose conversations, where a server has several bots").env("LULL_BOT"))
     .option("--json", "print JSON");
 }
 

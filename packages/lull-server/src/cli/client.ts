@@ -7,6 +7,8 @@
 export interface ClientOptions {
   url: string;
   key?: string;
+  /** Of a server with several: whose conversations are meant. */
+  bot?: string;
 }
 
 /** A message for the person at the terminal; the program ends with `exitCode`. */
@@ -27,7 +29,10 @@ export class Client {
     if (!URL.canParse(options.url))
       throw new CliError(`--url must be an address such as http://127.0.0.1:8080; got ${options.url}.`, 2);
     this.#base = options.url.replace(/\/+$/, "");
-    this.#headers = options.key === undefined ? {} : { authorization: `Bearer ${options.key}` };
+    this.#headers = {
+      ...(options.key === undefined ? {} : { authorization: `Bearer ${options.key}` }),
+      ...(options.bot === undefined ? {} : { "lull-bot": options.bot }),
+    };
   }
 
   /** The path of a conversation. Ids that a URL would collapse are refused. */

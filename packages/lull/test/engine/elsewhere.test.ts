@@ -99,6 +99,19 @@ describe("an answer from outside", () => {
     await stop();
   });
 
+  it("given again is known, although its call is what ends a hand-off", async () => {
+    const { clock, home, away, last, stop } = pair();
+    await home.lull.start();
+    await home.hear("a");
+    await clock.advance(8_000);
+    const first = await last().reply("hello");
+    await clock.advance(1_000);
+    await away.lull.handoff("c", { forMs: 5_000 });
+    await clock.advance(6_000);
+    expect(await last().reply("hello")).toEqual({ ...first, duplicate: true });
+    await stop();
+  });
+
   it("may be silence", async () => {
     const { clock, home, ends, last, stop } = pair();
     await home.lull.start();

@@ -20,7 +20,10 @@ export function stored(
   const ledger: Ledger = { ...world.ledger };
   world.ledger = ledger;
   // A hand-off that is over is ended by whatever comes, be it refused otherwise.
-  if ((by.process !== null || by.claimId !== "") && outcome !== "lost") exclusive(ledger, by, event, before, next);
+  // An answer given again is recognised, and changes nothing.
+  const isKnown = event.type === "commit" && outcome === "committed" && !entries.some(isAnswer);
+  if ((by.process !== null || by.claimId !== "") && outcome !== "lost" && !isKnown)
+    exclusive(ledger, by, event, before, next);
   if (event.type === "humanReply") {
     ledger.upTo = Math.min(event.upTo ?? ledger.version, ledger.version);
     ledger.takenOver = Math.max(ledger.takenOver, ledger.upTo);
@@ -39,6 +42,10 @@ export function stored(
   ledger.upTo = 0;
   if (ledger.version !== next.version) breaks("I1", "a version without an entry in the log");
   consistent(world, ledger, next);
+}
+
+function isAnswer(entry: LogEntry): boolean {
+  return entry.kind === "reply" || (entry.kind === "settled" && entry.outcome === "silent");
 }
 
 /** I4: whoever wakes late is refused by every write. */
