@@ -7,6 +7,7 @@ import { Lull, type LullOptions, memory, type Store } from "lull";
 import { createApp } from "./app/index.ts";
 import { checkExposure } from "./auth.ts";
 import { type Bots, createBots } from "./bots/index.ts";
+import { type Channels, createChannels } from "./channels/index.ts";
 import { ConfigError } from "./config.ts";
 import { engines } from "./engines.ts";
 import { type Listener, openListener, type Place } from "./listener.ts";
@@ -21,6 +22,8 @@ export interface Server {
   url: string;
   /** The same for operators, if there is a second port. */
   adminUrl: string | null;
+  /** Chat platforms that are listened on, and where their webhooks go. */
+  channels: { title: string; url: string }[];
   /** The store and its durability, for people. */
   store: string;
   /** The engine of the newest settings. */
@@ -88,7 +91,8 @@ function historyOf({ historyKeepMs, historyDays }: Config): { keepMs: number } |
  * @throws ConfigError for settings that cannot work, with what to do about it.
  */
 export async function createServer(config: Config, log: Logger = createLogger(config.logLevel)): Promise<Server> {
-  const first = prepare(config, log);
+  const channels = await createChannels(config, log);
+  const first = prepare(config, log, channels);
   const { store, title, scrub } = await openStore(config, log);
   let running: ReturnType<typeof engines>;
   try {
@@ -99,6 +103,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
     throw storeProblem(error, title);
   }
 
+  channels.bind(() => running.current);
   const closing = new AbortController();
   const metrics = createMetrics(running);
   let replaced = new AbortController();
@@ -115,6 +120,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
       log,
       schemas: createSchemas(config),
       scrub,
+      channels,
       adminElsewhere,
       ...signals,
     });
@@ -139,6 +145,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
     };
     await open({ setting: "port", host, port }, adminPort !== undefined);
     if (adminPort !== undefined) await open({ setting: "adminPort", host: adminHost, port: adminPort }, false);
+    void channels.start();
   } catch (error) {
     metrics.stop();
     cut();
@@ -159,11 +166,16 @@ export async function createServer(config: Config, log: Logger = createLogger(co
     await closed;
     clearTimeout(slow);
     metrics.stop();
+    await channels.close();
     await store.close();
   };
   return {
     url: (listeners[0] as Listener).url,
     adminUrl: listeners[1]?.url ?? null,
+    channels: channels.names.map(({ name, title }) => ({
+      title,
+      url: `${(listeners[0] as Listener).url}/channels/${name}`,
+    })),
     store: `${title}, durability "${store.durability.class}": ${store.durability.note}`,
     get lull() {
       return running.current;
@@ -176,7 +188,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
         .map((name) => `${name} cannot be changed while the server runs: restart it.`);
       let prepared: ReturnType<typeof prepare> | undefined;
       try {
-        prepared = prepare(next, log);
+        prepared = prepare(next, log, channels);
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
         problems.push(...error.problems);
@@ -213,14 +225,17 @@ const fixed = [
   "stopTimeoutMs",
   "owner",
   "logLevel",
+  "channels",
 ] as const satisfies readonly (keyof Config)[];
 
 /**
  * Everything that follows from settings alone, made before anything changes.
  * @throws ConfigError with everything that is wrong
  */
-function prepare(config: Config, log: Logger): { bots: Bots; engine(store: Store): Lull } {
+function prepare(config: Config, log: Logger, channels: Channels): { bots: Bots; engine(store: Store): Lull } {
   const options = lullOptions(config);
+  // A platform's message keeps the platform's own JSON beside it.
+  if (channels.names.length > 0) options.limits = { ...options.limits, maxAddressBytes: 262_144 };
   const bots = createBots(config, log, options.limits ?? {});
   checkExposure(config.host, bots.keys);
   if (config.adminPort !== undefined) checkExposure(config.adminHost, bots.keys);
@@ -228,9 +243,9 @@ function prepare(config: Config, log: Logger): { bots: Bots; engine(store: Store
   const engine = (store: Store) =>
     new Lull({
       store,
-      deliver,
+      deliver: channels.with(deliver),
       logger: log,
-      ...(respond === undefined ? {} : { respond }),
+      ...(respond === undefined ? {} : { respond: channels.fitting(respond) }),
       ...options,
       ...bots.options,
     });

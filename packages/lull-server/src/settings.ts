@@ -136,6 +136,12 @@ export const settings = {
     choices: ["auto", "refuse", "begin-anew"],
     doc: "Redis: when it came back without its data; auto: begin anew only if it keeps nothing on disk",
   },
+  channels: {
+    kind: "list",
+    group: "Server",
+    defaultDoc: "those whose variables are set",
+    doc: "Chat platforms to listen on: telegram, slack, whatsapp, discord (each by its own variables, see the documentation), or none",
+  },
   apiKeys: {
     kind: "list",
     group: "Server",

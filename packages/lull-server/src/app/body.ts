@@ -19,7 +19,8 @@ function tooLarge(most: number): Problem {
   });
 }
 
-async function read(request: Request, most: number): Promise<Uint8Array> {
+/** The body as it was sent. @throws Problem 413. */
+export async function readBytes(request: Request, most: number): Promise<Uint8Array> {
   const length = request.headers.get("content-length");
   if (length !== null && Number(length) > most) throw tooLarge(most);
   if (request.body === null) return new Uint8Array();
@@ -68,7 +69,7 @@ function nestsDeeper(text: string, most: number): boolean {
 
 /** The parsed body; undefined when there is none. @throws Problem 400, 413 or 415. */
 export async function readJson(c: Context, most: number): Promise<unknown> {
-  const raw = await read(c.req.raw, most);
+  const raw = await readBytes(c.req.raw, most);
   if (raw.length === 0) return undefined;
   checkType(c.req.header("content-type"));
   let text: string;

@@ -5,6 +5,7 @@
  */
 import type { Lull } from "lull";
 import type { Key } from "../auth.ts";
+import type { Channels } from "../channels/index.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Schemas } from "../schemas.ts";
@@ -17,6 +18,8 @@ export interface Deps {
   schemas: Schemas;
   keys: readonly Key[];
   metrics: Metrics;
+  /** Chat platforms, on the port for everybody. */
+  channels?: Channels;
   log: Logger;
   /** Leaves no trace of what was erased in the store's files; resolves to what is left for others to do, or null. */
   scrub: () => Promise<string | null>;

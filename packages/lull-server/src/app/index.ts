@@ -7,6 +7,7 @@ import { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { Problem, problemResponse } from "../problem.ts";
 import { adminRoutes } from "./admin.ts";
+import { channelRoutes } from "./channels.ts";
 import { conversationRoutes } from "./conversations.ts";
 import type { Deps, Env } from "./deps.ts";
 import { eventRoutes } from "./events.ts";
@@ -46,6 +47,7 @@ export function createApp(given: Deps): Hono<Env> {
     turnRoutes(deps),
     adminRoutes(deps),
     eventRoutes(deps),
+    channelRoutes(deps),
   ])
     app.route("/", routes);
   app.notFound(() =>

@@ -51,6 +51,7 @@ function announce(server: Server, config: Config, file: string | null): void {
   console.log(`lull-server listening on ${server.url}`);
   const row = (name: string, text: string) => console.log(`  ${dim(name.padEnd(8))} ${text}`);
   if (server.adminUrl !== null) row("admin", server.adminUrl);
+  for (const { title, url } of server.channels) row(title.toLowerCase(), `webhook ${url} (signatures are checked)`);
   row("store", server.store);
   row("answers", answersText(config));
   row("replies", config.deliver === "events" ? "read by clients from events" : "posted to the delivery webhook");

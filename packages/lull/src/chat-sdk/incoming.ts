@@ -15,7 +15,12 @@ const key = "chat";
 const mostBytes = 200_000;
 
 /** @throws nothing: what does not fit is left out, the message never. */
-export function incomingOf(adapter: ChatAdapter, threadId: string, message: ChatMessage): Incoming & { id: string } {
+export function incomingOf(
+  adapter: ChatAdapter,
+  channel: string,
+  threadId: string,
+  message: ChatMessage,
+): Incoming & { id: string } {
   const installation = installationOf(adapter, message.raw);
   const parts: Part[] = [
     ...(message.text.trim() === "" ? [] : [{ type: "text", text: message.text } as const]),
@@ -28,7 +33,7 @@ export function incomingOf(adapter: ChatAdapter, threadId: string, message: Chat
     author: message.author.userId,
     sentAt: message.metadata.dateSent,
     ...(message.replyTo !== undefined && { replyTo: message.replyTo.id }),
-    address: { channel: adapter.name, thread: threadId, ...(installation !== undefined && { installation }) },
+    address: { channel, thread: threadId, ...(installation !== undefined && { installation }) },
     metadata: { [key]: jsonOf(message) },
   };
 }

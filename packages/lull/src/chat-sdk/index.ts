@@ -9,23 +9,23 @@
  *
  * @module
  */
-import { hear } from "../channels/hear.ts";
 import { systemClock } from "../clock.ts";
 import { LullError } from "../errors.ts";
 import { Lull } from "../lull.ts";
 import type { LullOptions } from "../options.ts";
 import type { Turn } from "../turn.ts";
 import { isAddressed } from "./addressed.ts";
+import { releaseAlbums } from "./albums.ts";
 import { adapterChannel, inWorkspace } from "./channel.ts";
 import { withoutClaims } from "./gate.ts";
-import { albumOf, incomingOf, messagesOf, textLimitOf } from "./incoming.ts";
+import { adapterHearing, type Scope } from "./hearing.ts";
+import { messagesOf, textLimitOf } from "./incoming.ts";
 import {
   addressOf,
   type ChatAdapter,
   type ChatInside,
   type ChatLike,
   type ChatMessage,
-  type HoldsAlbums,
   type MessageDeletion,
   type MessageUpdate,
   type PostedMessage,
@@ -35,31 +35,16 @@ import { speaking } from "./voice.ts";
 import { trackWrites } from "./writes.ts";
 
 export { type AdapterChannelOptions, adapterChannel } from "./channel.ts";
-export type { ChatAddress, ChatLike } from "./shapes.ts";
-
-/** Who wrote what where: enough to say which conversation a message belongs to. */
-export interface ConversationHint {
-  /** The adapter's name. */
-  channel: string;
-  /** The Chat SDK's id of the thread. */
-  thread: string;
-  author: string;
-  isDM: boolean;
-}
+export type { ConversationHint, Scope } from "./hearing.ts";
+export { type AdapterHost, type ChatAdapterLike, type HostOptions, hostAdapters } from "./host.ts";
+export { addressOf, type ChatAddress, type ChatLike } from "./shapes.ts";
 
 export interface WithLullOptions extends Omit<LullOptions, "respond" | "deliver" | "channels"> {
-  /**
-   * What makes a conversation. `author` (default): a direct chat, or one person in a thread of a group, so that people do
-   * not interrupt each other. `thread`: everybody in a thread. Or a function: also the place to map two ids of one person
-   * to one conversation.
-   */
-  scope?: "author" | "thread" | ((hint: ConversationHint) => string);
+  /** What makes a conversation. Default "author". */
+  scope?: Scope;
   /** What is done with a part that may have been delivered; the adapters have no idempotency keys. Default "at-least-once". */
   whenInDoubt?: "at-least-once" | "at-most-once";
 }
-
-/** Between the thread and the author in a conversation's id; no platform has it in an id. */
-const by = " by ";
 
 const insides = [
   "adapters",
@@ -153,16 +138,6 @@ export function withLull(bot: ChatLike, options: WithLullOptions): Lull {
     respond,
   });
 
-  function nameOf(adapter: ChatAdapter): string {
-    return [...chat.adapters].find(([, other]) => other === adapter)?.[0] ?? adapter.name;
-  }
-
-  function conversationOf(adapter: ChatAdapter, thread: string, author: string): string {
-    const isDM = adapter.isDM?.(thread) ?? false;
-    if (typeof scope === "function") return scope({ channel: nameOf(adapter), thread, author, isDM });
-    return isDM || scope === "thread" ? thread : `${thread}${by}${author}`;
-  }
-
   // --- answering
 
   async function respond(turn: Turn): Promise<null> {
@@ -201,92 +176,16 @@ export function withLull(bot: ChatLike, options: WithLullOptions): Lull {
 
   // --- hearing
 
-  async function receive(adapter: ChatAdapter, threadId: string, message: ChatMessage): Promise<void> {
-    if (message.author.isMe) return;
-    const conversation = conversationOf(adapter, threadId, message.author.userId);
-    // So that whoever reads it later, in any process, need not find out again.
-    message.isMention ??= chat.detectMention(adapter, message);
-    if (!(await isAddressed(chat, adapter, threadId, message)) && !(await isWaiting(conversation))) return;
-    const incoming = { ...incomingOf(adapter, threadId, message) };
-    incoming.address = { ...Object(incoming.address), channel: nameOf(adapter) };
-    const { address: _, replyTo: __, ...change } = incoming;
-    const album = albumOf(message.raw);
-    const heard = await hear(
-      lull,
-      conversation,
-      message.metadata.edited
-        ? { type: "edit", id: message.id, change: { ...change, id: editId(message) }, from: "user" }
-        : { type: "message", message: incoming, from: "user", ...(album !== undefined && { album }) },
-    );
-    if (heard.status === "rejected") throw new LullError("full", "The conversation cannot take more messages now.");
-  }
-
-  /** What follows a mention while it waits for its answer belongs to it: "@bot hi", "my order is late", "#1234". */
-  async function isWaiting(conversation: string): Promise<boolean> {
-    const { record } = await lull.store.load(conversation);
-    return record !== null && record.version > record.answered;
-  }
-
-  async function knows(conversation: string, id: string): Promise<boolean> {
-    const entries = await lull.log(conversation, { before: Number.MAX_SAFE_INTEGER, limit: 1_000 });
-    return entries.some((entry) => entry.kind === "message" && entry.id === id);
-  }
-
-  async function update({ adapter, threadId }: MessageUpdate, message: ChatMessage): Promise<void> {
-    if (message.author.isMe) return;
-    const conversation = conversationOf(adapter, threadId, message.author.userId);
-    const edited = Object.assign(message, { metadata: { ...message.metadata, edited: true } });
-    if ((await knows(conversation, message.id)) || (await isAddressed(chat, adapter, threadId, message)))
-      await receive(adapter, threadId, edited);
-  }
-
-  async function remove({ adapter, threadId, messageId, previousMessage }: MessageDeletion): Promise<void> {
-    if (previousMessage?.author.isMe) return;
-    const author = previousMessage?.author.userId;
-    const isDM = adapter.isDM?.(threadId) ?? false;
-    const certain = author !== undefined || isDM || scope === "thread";
-    const candidates = certain
-      ? [conversationOf(adapter, threadId, author ?? "")]
-      : // Deletions may not say who had written: whoever is known in that thread may have.
-        (await lull.list({ limit: 1_000 }, { prefix: `${threadId}${by}` })).conversations.map(({ id }) => id);
-    for (const conversation of candidates)
-      if (await knows(conversation, messageId)) await lull.retract(conversation, messageId);
-  }
-
-  /** Stores; where nobody would deliver it again (a socket, a gateway), tries for a while itself. */
-  async function store(write: () => Promise<void>): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        return await write();
-      } catch (error) {
-        const temporary = LullError.isInstance(error) && error.retryable;
-        if (!temporary || writes.repeatable || tries === 6) throw error;
-        await clock.sleep(250 * 2 ** tries);
-      }
-    }
-  }
-
-  function take(
-    adapter: ChatAdapter,
-    threadId: string,
-    given: ChatMessage | (() => Promise<ChatMessage>),
-    options?: WebhookOptions,
-  ): Promise<void> {
-    const task = writes.note(
-      (async () => {
-        const message = typeof given === "function" ? await given() : given;
-        await store(() => receive(adapter, threadId, message));
-      })(),
-    );
-    task.catch((error: unknown) => warn(error, threadId));
-    options?.waitUntil?.(task);
-    return task;
-  }
-
-  function warn(error: unknown, thread: string): void {
-    const fields = { thread, error: error instanceof Error ? error.message : String(error) };
-    options.logger?.warn(fields, "a message could not be stored; the platform is told to deliver it again");
-  }
+  const hearing = adapterHearing({
+    lull: () => lull,
+    nameOf: (adapter) => [...chat.adapters].find(([, other]) => other === adapter)?.[0] ?? adapter.name,
+    scope,
+    isAddressed: (adapter, threadId, message) => isAddressed(chat, adapter, threadId, message),
+    isMention: (adapter, message) => chat.detectMention(adapter, message),
+    writes,
+    clock,
+    logger: options.logger ?? { warn() {} },
+  });
 
   // --- the Chat's own methods
 
@@ -301,34 +200,23 @@ export function withLull(bot: ChatLike, options: WithLullOptions): Lull {
 
   Object.assign(chat, {
     getState: () => state,
-    processMessage: take,
+    processMessage: hearing.take,
     handleIncomingMessage: (adapter: ChatAdapter, threadId: string, message: ChatMessage) =>
-      take(adapter, threadId, message),
+      hearing.take(adapter, threadId, message),
     handleWebhook: (name: string, request: Request, given?: WebhookOptions) =>
       writes.guard(
         given,
         (ours) => original.handleWebhook(name, request, ours),
-        (error) => warn(error, name),
+        (error) => hearing.warn(error, name),
       ),
-    processMessageUpdated(event: MessageUpdate, given?: WebhookOptions) {
-      const own = writes.unguarded(given);
-      return writes.note(
-        (async () => {
-          const message = typeof event.message === "function" ? await event.message() : event.message;
-          await store(() => update(event, message));
-          // Its handlers are the bot's own affair: neither the webhook nor the turn waits for them.
-          void original.processMessageUpdated({ ...event, message }, own).catch(() => {});
-        })(),
-      );
+    async processMessageUpdated(event: MessageUpdate, given?: WebhookOptions) {
+      const message = await hearing.update(event);
+      // Its handlers are the bot's own affair: neither the webhook nor the turn waits for them.
+      void original.processMessageUpdated({ ...event, message }, writes.unguarded(given)).catch(() => {});
     },
-    processMessageDeleted(event: MessageDeletion, given?: WebhookOptions) {
-      const own = writes.unguarded(given);
-      return writes.note(
-        (async () => {
-          await store(() => remove(event));
-          void original.processMessageDeleted(event, own).catch(() => {});
-        })(),
-      );
+    async processMessageDeleted(event: MessageDeletion, given?: WebhookOptions) {
+      await hearing.remove(event);
+      void original.processMessageDeleted(event, writes.unguarded(given)).catch(() => {});
     },
     async shutdown() {
       await lull.stop();
@@ -344,27 +232,6 @@ export function withLull(bot: ChatLike, options: WithLullOptions): Lull {
         given.map((one) => (typeof one === "object" && one !== null ? (writes.unguarded(one as never) ?? {}) : one)),
       );
   }
-  for (const adapter of chat.adapters.values()) releaseAlbums(adapter, take);
+  for (const adapter of chat.adapters.values()) releaseAlbums(adapter, hearing.take);
   return lull;
-}
-
-/** An edit's own id: the same edit delivered twice is one, two edits are two. */
-function editId(message: ChatMessage): string {
-  const { editedAt } = message.metadata;
-  return editedAt === undefined ? `${message.id} ${message.text.length}` : `${message.id} ${editedAt.getTime()}`;
-}
-
-/**
- * Telegram's adapter collects the photos of an album in memory for a second, and what it has collected is lost when the
- * process dies. Every photo is stored at once instead; the turn puts them together.
- */
-function releaseAlbums(
-  adapter: ChatAdapter,
-  take: (adapter: ChatAdapter, threadId: string, message: ChatMessage, options?: WebhookOptions) => Promise<void>,
-): void {
-  const holder = adapter as ChatAdapter & HoldsAlbums;
-  const { parseTelegramMessage } = holder;
-  if (holder.processIncomingMediaGroup === undefined || parseTelegramMessage === undefined) return;
-  holder.processIncomingMediaGroup = (raw, threadId, options) =>
-    take(adapter, threadId, parseTelegramMessage.call(adapter, raw, threadId), options);
 }
