@@ -272,6 +272,24 @@ describe("settings of bots", () => {
   });
 });
 
+describe("a bot that is gone", () => {
+  test("is answered for by nobody else: its turns fail visibly until it is back", async () => {
+    const { server, file, read, write, call, own, channel } = await three((given) => ({ ...given, maxFailures: 1 }));
+    await write({ ...file, maxFailures: 1, bots: undefined });
+    await server.reload((await read()).config);
+    await server.lull.receive(joinId("shop", "c"), { id: "m1", text: "for shop" });
+    await vi.waitFor(async () => {
+      const view = await server.lull.get(joinId("shop", "c"));
+      expect(view?.parked?.reason).toBe("No bot of this server is called shop.");
+    }, 5_000);
+    expect(own?.seen).toEqual([]);
+    await write({ ...file, maxFailures: 1 });
+    await server.reload((await read()).config);
+    expect((await call(secrets.ops, "POST", "/v1/conversations/c/retry", {}, "shop")).answer).toEqual({ revived: 1 });
+    await vi.waitFor(() => expect(bodies(channel.seen)).toMatchObject([{ part: { text: "shop answers c" } }]), 5_000);
+  });
+});
+
 describe("settings read again", () => {
   test("are in force at once; a turn that runs ends under the former ones", async () => {
     const slow = await receiver(async (_, response) => {

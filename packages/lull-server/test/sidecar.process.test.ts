@@ -276,6 +276,67 @@ describe("a side effect over HTTP", () => {
   });
 });
 
+describe("tokens", () => {
+  const key = (letter: string) => letter.repeat(20);
+
+  test("forged, another conversation's, replayed, another bot's key: refused by a real server, and nothing happens", async () => {
+    const place = await scene(later);
+    const bots = {
+      shop: { respond: place.program.model("shop"), keys: [`web:send+read:${key("s")}`] },
+      help: { respond: place.program.model("help"), keys: [`web:send+read:${key("h")}`] },
+    };
+    writeFileSync(join(dirname(place.database), "lull.config.json"), JSON.stringify({ bots }));
+    const server = await place.start("a", { LULL_API_KEYS: `ops:operate:${key("o")}` });
+    const as = async (letter: string | null, method: string, path: string, body?: unknown) => {
+      const response = await fetch(server.url + path, {
+        method,
+        headers: {
+          ...(letter === null ? {} : { authorization: `Bearer ${key(letter)}` }),
+          ...(body === undefined ? {} : { "content-type": "application/json" }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, answer: (text === "" ? null : JSON.parse(text)) as Seen };
+    };
+    const write = (letter: string, conversation: string, id: string) =>
+      as(letter, "POST", "/v1/messages", { conversation, id, text: id });
+    await Promise.all([write("s", "c", "m1"), write("s", "d", "m1"), write("h", "c", "m1")]);
+    const call = (from: string, conversation: string) =>
+      place.program.until(`call of ${from} for ${conversation}`, () =>
+        place.program.calls.find((one) => one.from === from && one.conversation === conversation),
+      );
+    const [c, d, help] = (await Promise.all([call("shop", "c"), call("shop", "d"), call("help", "c")])).map(
+      tokenOf,
+    ) as [string, string, string];
+    const [claims, signature] = c.split(".");
+    // Forged: another's claims under this signature; a signature of zeros; cut off.
+    for (const token of [`${d.split(".")[0]}.${signature}`, `${claims}.${"A".repeat(43)}`, String(claims)])
+      expect(await as(null, "POST", `/v1/turns/${token}/reply`, { text: "forged" })).toMatchObject({
+        status: 403,
+        answer: { code: "invalid-token" },
+      });
+    // Another bot's key beside a token that is good.
+    expect(await as("h", "POST", `/v1/turns/${c}/reply?wait=5`, { text: "x" })).toMatchObject({ status: 403 });
+    // A token speaks for its own conversation, and for its own bot's.
+    expect((await as(null, "POST", `/v1/turns/${d}/reply?wait=10`, { text: "for d" })).status).toBe(200);
+    expect((await as(null, "POST", `/v1/turns/${help}/reply?wait=10`, { text: "for help" })).status).toBe(200);
+    const deliveries = await place.program.until("two deliveries", () => {
+      const all = place.program.calls.filter(({ kind }) => kind === "delivery");
+      return all.length === 2 && all;
+    });
+    expect(deliveries.map(({ conversation, text }) => `${conversation}: ${text}`).sort()).toEqual([
+      "c: for help",
+      "d: for d",
+    ]);
+    // Replayed when its turn is over.
+    expect((await as(null, "POST", `/v1/turns/${d}/parts`, { text: "replayed" })).status).toBe(409);
+    expect((await as(null, "POST", `/v1/turns/${c}/reply?wait=10`, { text: "for shop" })).status).toBe(200);
+    // Neither token nor text is in the log.
+    for (const secret of [c, d, help, "for d", "replayed"]) expect(server.said()).not.toContain(secret);
+  });
+});
+
 describe("two bots on one server, and SIGHUP", () => {
   const key = (letter: string) => letter.repeat(20);
 

@@ -69,13 +69,17 @@ export function createBots(config: Config, log: Logger, limits: NonNullable<Lull
   if (problems.length > 0) throw new ConfigError(problems);
 
   const first = bots.get("") as Bot;
-  if (bots.size === 1) return { respond: first.respond, deliver: first.deliver, keys, options: {} };
+  const shared = {
+    // Also where there is one bot: another process, or another day, may have written down more.
+    respond: receiving.length > 0 ? undefined : (turn: Turn) => respondFor(bots, turn),
+    deliver: channelFor(bots, first.deliver),
+    keys,
+  };
+  if (bots.size === 1) return { ...shared, options: {} };
   // A bot that is gone: its conversations wait as the server's own would.
   const botOf = (conversation: string) => bots.get(splitId(conversation).bot) ?? first;
   return {
-    respond: receiving.length > 0 ? undefined : (turn) => respondFor(bots, turn),
-    deliver: channelFor(bots),
-    keys,
+    ...shared,
     options: {
       debounce: (conversation) => debounceOf(botOf(conversation).config),
       whenBusy: (conversation) => botOf(conversation).config.whenBusy,
@@ -90,14 +94,15 @@ function respondFor(bots: ReadonlyMap<string, Bot>, turn: Turn): ReturnType<Resp
   const bot = bots.get(name);
   if (bot?.respond === undefined)
     throw Object.assign(new Error(`No bot of this server is called ${name}.`), { retryAfterMs: strangerMs });
+  if (name === "") return bot.respond(turn);
   // The same turn, under the name that its bot knows.
   return bot.respond(Object.create(turn, { conversation: { value: id, enumerable: true } }) as Turn);
 }
 
-function channelFor(bots: ReadonlyMap<string, Bot>): Channel {
+function channelFor(bots: ReadonlyMap<string, Bot>, own: Channel): Channel {
   const channels = [...bots.values()].map(({ deliver }) => deliver);
   return {
-    name: "bots",
+    ...own,
     idempotent: channels.every(({ idempotent }) => idempotent),
     timeoutMs: Math.max(...channels.map(({ timeoutMs }) => timeoutMs ?? 30_000)),
     async deliver(part, delivery) {
@@ -110,7 +115,7 @@ function channelFor(bots: ReadonlyMap<string, Bot>): Channel {
           retryAfterMs: strangerMs,
           error: `no bot of this server is called ${name}`,
         };
-      return bot.deliver.deliver(part, { ...delivery, conversation: id });
+      return bot.deliver.deliver(part, name === "" ? delivery : { ...delivery, conversation: id });
     },
   };
 }
