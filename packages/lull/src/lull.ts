@@ -31,7 +31,17 @@ import {
   type OutgoingMessage,
   type Received,
 } from "./intake.ts";
-import type { Backlog, ConversationId, Json, LogEntry, Outcomes, Part, ProtocolEvent, ReceiveEvent } from "./model.ts";
+import type {
+  Backlog,
+  ConversationId,
+  ConversationRecord,
+  Json,
+  LogEntry,
+  Outcomes,
+  Part,
+  ProtocolEvent,
+  ReceiveEvent,
+} from "./model.ts";
 import { commandWord, type Logger, type LullOptions, onlyText, type Settings, settle } from "./options.ts";
 import type { Clock, ListFilter, ListPage, LogPage, Pause, SeenKey, Stats, Store } from "./ports.ts";
 import { type ConversationView, viewOf } from "./view.ts";
@@ -225,23 +235,22 @@ export class Lull {
     return (pause) => (store.setPause as NonNullable<Store["setPause"]>)(pause);
   }
 
-  /** Call ids name the pause, so that a repetition after a lost answer does nothing twice. */
-  async #dropWaiting({ sinceMs }: Pause, by?: string): Promise<ConversationId[]> {
+  /** Judged inside the exchange that drops: whoever writes meanwhile is answered. */
+  async #dropWaiting({ sinceMs }: Pause, given?: string): Promise<ConversationId[]> {
+    const by = given === undefined ? {} : { by: checkId("by", given, this.settings) };
+    const events = (record: ConversationRecord): ProtocolEvent[] => {
+      const newestMs = newestWaiting(record);
+      if (newestMs === null || newestMs >= sinceMs) return [];
+      return [{ type: "reset", id: `pause ${sinceMs}`, forget: false, ...by }];
+    };
     const dropped: ConversationId[] = [];
     let after: ConversationId | null = "";
     while (after !== null) {
       const page: Awaited<ReturnType<Store["list"]>> = await this.store.list({ after, limit: 200 }, { active: true });
-      for (const { id, window, outbox, sends } of page.conversations) {
-        const newest = Math.max(
-          window?.lastInputAtMs ?? 0,
-          outbox?.committedAtMs ?? 0,
-          outbox?.newerAtMs ?? 0,
-          ...sends.map(({ atMs }) => atMs),
-        );
-        if (newest === 0 || newest >= sinceMs) continue;
-        const call = { id: `pause ${sinceMs}`, ...(by === undefined ? {} : { by }) };
-        await this.#operate(id, call, (called, who) => ({ type: "reset", id: called, forget: false, ...who }));
-        dropped.push(id);
+      for (const record of page.conversations) {
+        if (events(record).length === 0) continue;
+        const { outcomes } = await this.#engine.perform(record.id, { events, patienceMs });
+        if (outcomes.length > 0) dropped.push(record.id);
       }
       after = page.next;
     }
@@ -827,6 +836,13 @@ function versionOf(outcome: Outcomes[keyof Outcomes]): number {
 function versionIn(log: readonly LogEntry[], id: string, answered: number): number {
   const entry = log.find((candidate) => candidate.kind === "message" && candidate.id === id);
   return entry?.kind === "message" ? entry.version : answered;
+}
+
+/** When the newest of what waits came: an input, an answer not yet sent, a message of the bot's own accord. */
+function newestWaiting({ window, outbox, sends }: ConversationRecord): number | null {
+  const times = [window?.lastInputAtMs, outbox?.committedAtMs, outbox?.newerAtMs, ...sends.map(({ atMs }) => atMs)];
+  const known = times.filter((ms) => ms !== undefined && ms !== null);
+  return known.length === 0 ? null : Math.max(...known);
 }
 
 function checkBacklog(value: unknown): Backlog {

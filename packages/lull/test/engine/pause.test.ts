@@ -138,6 +138,31 @@ describe("lifting it with waiting: drop", () => {
     await lull.stop();
   });
 
+  it("answers who writes in the very moment", async () => {
+    const store = memory({ now: () => world.clock.now() });
+    const world = bot({
+      store: {
+        ...store,
+        // Between the look and the write.
+        list: async (page, filter) => {
+          const listed = await store.list(page, filter);
+          await world.lull.receive("c", { id: "m2", text: "since" });
+          return listed;
+        },
+      },
+    });
+    const { lull, clock, texts } = world;
+    await lull.receive("c", { id: "m1", text: "before" });
+    await clock.advance(1_000);
+    await lull.pauseAll();
+    await clock.advance(1_000);
+    await lull.start();
+    expect((await lull.unpauseAll({ waiting: "drop" })).dropped).toEqual([]);
+    await clock.advance(60_000);
+    expect(texts()).toEqual(["answer to: before | since"]);
+    await lull.stop();
+  });
+
   it("sends nothing that was queued or on its way: a part in doubt stays unknown", async () => {
     const tried: string[] = [];
     const { lull, clock, store, hear } = bot({
