@@ -92,6 +92,7 @@ const turn = (messages: object[], more: object = {}) =>
     messages,
     signal: new AbortController().signal,
     log: async () => [message("before"), reply("r", "earlier")],
+    spend: async () => ({ sinceMs: 0, tokens: 0 }),
     ...more,
   }) as unknown as Turn;
 const input = (value: string, more: object = {}) => ({
@@ -148,7 +149,10 @@ describe("the OpenAI-compatible responder", () => {
   test("gives the history and the whole turn, once", async () => {
     const { model: m, asked } = model(async () => "hello");
     const respond = answerWith(m, { system: "be kind", historyEntries: 10 });
-    expect(await respond(turn([input("a"), input("b")]))).toBe("hello");
+    const spent: number[] = [];
+    const spend = async (tokens: number) => spent.push(tokens);
+    expect(await respond(turn([input("a"), input("b")], { spend }))).toBe("hello");
+    expect(spent, "what the endpoint says it cost").toEqual([2]);
     expect(asked).toHaveLength(1);
     expect(asked[0]?.messages).toEqual([
       { role: "system", content: "be kind" },

@@ -55,6 +55,10 @@ function turn(signal: AbortSignal = new AbortController().signal): Turn {
     ref: { conversation: "c", fence: 7, span: 1, deadlineMs: 1_800_000_000_000 },
     signal,
     log: async () => [],
+    spend: async (tokens: number) => {
+      if (tokens !== 12) throw new Error(`spent ${tokens}`);
+      return { sinceMs: 0, tokens };
+    },
   } as unknown as Turn;
 }
 
@@ -174,6 +178,9 @@ describe("answering by webhook", () => {
       metadata: { x: 1 },
     });
     expect(await (await answer('{"silent":true}')).result).toBeNull();
+    expect(await (await answer('{"text":"hello","tokens":12}')).result).toEqual({ text: "hello" });
+    await expect((await answer('{"text":"hello","tokens":13}')).result, "told to the turn").rejects.toThrow("spent 13");
+    await expect((await answer('{"text":"hello","tokens":-1}')).result).rejects.toThrow("neither");
   });
 
   test.each([

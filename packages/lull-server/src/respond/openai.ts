@@ -36,13 +36,15 @@ export function answerWith(
   return async (turn) => {
     const before = options.historyEntries === 0 ? [] : history(await turn.log(options.historyEntries));
     const asked = turn.messages.map((message): Said => ({ role: "user", parts: message.parts }));
-    const { text } = await generateText({
+    const { text, totalUsage } = await generateText({
       model,
       messages: merge([...before, ...asked]).map(modelMessage),
       abortSignal: turn.signal,
       maxRetries: 0,
       ...(options.system === undefined ? {} : { system: options.system }),
     });
+    const tokens = (totalUsage.inputTokens ?? 0) + (totalUsage.outputTokens ?? 0);
+    if (tokens > 0) await turn.spend(tokens);
     return text;
   };
 }

@@ -19,6 +19,8 @@ const mostBytes = 4 * 1_048_576;
 
 const more = {
   metadata: z.record(z.string(), z.unknown()).optional(),
+  /** What the answer cost: noted in the log, and counted by how the attempt ends. */
+  tokens: z.int().min(0).optional(),
   /** This conversation's own `debounce` and `whenBusy`, from now on; looked at by the engine. */
   settings: z.object({ debounce: z.unknown().optional(), whenBusy: z.unknown().optional() }).optional(),
 };
@@ -65,13 +67,20 @@ export function respondWebhook(config: Config): Respond {
     if (answer.status === 202) return turn.elsewhere();
     if (answer.status < 200 || answer.status >= 300) throw new Error(`${said}.`);
     if (answer.cut) throw new Error(`${said} with more than ${mostBytes} bytes.`);
-    const { settings, reply } = read(answer.text, said);
+    const { settings, tokens: spent, reply } = read(answer.text, said);
+    if (spent !== undefined && spent > 0) await turn.spend(spent);
     if (settings !== undefined) await turn.tune(settings as TuneCall);
     return reply;
   };
 }
 
-function read(text: string, said: string): { reply: LullAnswer; settings: object | undefined } {
+interface Read {
+  reply: LullAnswer;
+  settings: object | undefined;
+  tokens: number | undefined;
+}
+
+function read(text: string, said: string): Read {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -83,11 +92,11 @@ function read(text: string, said: string): { reply: LullAnswer; settings: object
   const result = answers.safeParse(value);
   if (!result.success)
     throw new Error(`${said} with JSON that is neither { "text": … } nor { "parts": […] } nor { "silent": true }.`);
-  const { settings } = result.data;
-  if ("silent" in result.data) return { reply: null, settings };
+  const { settings, tokens } = result.data;
+  if ("silent" in result.data) return { reply: null, settings, tokens };
   const metadata = result.data.metadata === undefined ? {} : { metadata: result.data.metadata as never };
   // The parts themselves are checked by the engine, like those of any responder.
   if ("parts" in result.data)
-    return { reply: { parts: result.data.parts as (PartLike | Part)[], ...metadata }, settings };
-  return { reply: { text: result.data.text, ...metadata }, settings };
+    return { reply: { parts: result.data.parts as (PartLike | Part)[], ...metadata }, settings, tokens };
+  return { reply: { text: result.data.text, ...metadata }, settings, tokens };
 }
