@@ -37,12 +37,12 @@ async function streamed(result: Result, turn: Turn): Promise<Answer> {
   if (parts === undefined) for await (const delta of result.textStream as AsyncIterable<unknown>) add(delta);
   else
     for await (const part of parts as AsyncIterable<StreamPart>) {
+      if (turn.signal.aborted) throw turn.signal.reason;
       if (part.type === "start-step") text = "";
       else if (part.type === "text-delta") add(part.text);
       else if (part.type === "error") throw part.error;
       else if (part.type === "abort") throw new Error("the model's stream was aborted");
       else if (part.type === "finish" && endedEarly(part)) throw new Error("the model's stream ended early");
-      if (turn.signal.aborted) throw turn.signal.reason;
     }
   // An aborted stream may end as if it were complete.
   turn.signal.throwIfAborted();

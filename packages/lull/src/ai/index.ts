@@ -24,6 +24,8 @@ export {
 export { type CallRecord, factsOf, isCallRecord } from "./facts.ts";
 export { type FileOptions, pictures } from "./files.ts";
 export { historyOf, type Said } from "./history.ts";
+// Memories that are not the log
+export { branch, type LastAnswer, lastAnswer, lastAnswerIn } from "./memory.ts";
 export { type MessageOptions, toModelMessages } from "./messages.ts";
 export { type CallUsage, type Meter, meter } from "./meter.ts";
 // The responder

@@ -1,10 +1,78 @@
 // STREAM: drafts, partial output, typing indicators.
 import assert from "node:assert/strict";
+import { type ScreenOptions, screen } from "../support/screen.ts";
 import { between, type Scenarios, scanMs } from "./scenario.ts";
+import type { Setting } from "./world.ts";
+
+/** A platform whose messages can be edited and deleted. */
+function drafted(script: NonNullable<ScreenOptions["script"]>) {
+  const on = screen({ now: () => 0, script });
+  const channel: NonNullable<Setting["channel"]> = {
+    ...(on.channel.draft && { draft: on.channel.draft }),
+    deliver: on.channel.deliver,
+  };
+  return { channel, on };
+}
 
 export const stream: Scenarios = {
-  B140: { later: "streaming to channels: taking a draft back when the turn ends without a reply" },
-  B141: { later: "streaming to channels: a draft stays until what replaces it was delivered" },
+  B140: {
+    title: "a draft whose turn ends without a reply is taken back; what cannot be is recorded",
+    async run(start) {
+      for (const deletable of [true, false]) {
+        const { channel, on } = drafted((what) => (what === "delete" && !deletable ? new Error("too old") : undefined));
+        const w = start({
+          async model(turn, run) {
+            turn.draft("Hm");
+            await run.think(1_000);
+            return null;
+          },
+          channel,
+          options: { limits: { deliverMaxMs: 5_000 } },
+        });
+        const one = await w.process("W1");
+        await one.hears("m1");
+        await w.until(1_500);
+        assert.deepEqual(
+          on.bubbles.map(({ text }) => text),
+          ["Hm"],
+        );
+        await w.until(60_000);
+        assert.equal(on.bubbles.length, deletable ? 0 : 1);
+        const ends = (await w.log()).flatMap((entry) => (entry.kind === "draft" ? [entry.state] : []));
+        assert.deepEqual(ends, ["shown", deletable ? "retracted" : "left"]);
+      }
+    },
+  },
+  B141: {
+    title: "a draft stays until what replaces it was delivered, however often that is refused",
+    async run(start) {
+      let refusals = 3;
+      const { channel, on } = drafted((what) =>
+        what === "send" && refusals-- > 0 ? { status: "failed", error: "429", retry: true } : undefined,
+      );
+      const w = start({
+        async model(turn, run) {
+          turn.draft("half an");
+          await run.think(3_000);
+          return "half an answer";
+        },
+        channel,
+      });
+      const one = await w.process("W1");
+      await one.hears("m1");
+      await w.until(4_500);
+      assert.deepEqual(
+        on.bubbles.map(({ text, draft }) => [text, draft]),
+        [["half an", true]],
+      );
+      await w.until(60_000);
+      assert.deepEqual(
+        on.bubbles.map(({ id, text, draft }) => [id, text, draft]),
+        [["b1", "half an answer", false]],
+      );
+      assert.ok(on.steps.every((step) => !step.includes("takes back")));
+    },
+  },
   B142: {
     title: "a stream that fails halfway leaves one visible message, marked as cut",
     note: "What was shown stands as the answer; nothing is sent on top of it.",
