@@ -52,7 +52,7 @@ const mayImport: Record<string, readonly string[]> = {
   otel: [...words, "turn", "intake", "lull"],
   "chat-sdk": [...words, "turn", "lull", "intake", "channels"],
   // Sees everything, and nothing sees it.
-  testing: [...performers, "engine", "view", "explain", "lull", "elsewhere", "index", "stores", "channels"],
+  testing: [...performers, "engine", "view", "explain", "lull", "elsewhere", "attempt", "index", "stores", "channels"],
   index: [...performers, "engine", "view", "explain", "lull", "elsewhere", "attempt", "stores", "channels", "wishes"],
 };
 /** Optional peers: only these rooms may name them. */

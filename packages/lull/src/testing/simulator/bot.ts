@@ -4,6 +4,8 @@
  *
  * @module
  */
+import type { AttemptHandle } from "../../attempt.ts";
+import { enough } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { Clock } from "../../ports.ts";
 import type { Answer, OnceContext, Respond, Turn } from "../../turn.ts";
@@ -12,6 +14,9 @@ import { type Chance, chanceOf } from "./chance.ts";
 import type { Executed, Run } from "./ledger.ts";
 import type { ModelFault, Style } from "./plan.ts";
 import { type Scene, take } from "./scene.ts";
+
+/** What an attempt that has ended tells whoever comes from outside. */
+const tooLate: ReadonlySet<string> = new Set(["superseded", "answered", "handed-off", "reset", "lost", "timed-out"]);
 
 const never = () => new Promise<never>(() => {});
 
@@ -149,12 +154,63 @@ class Script {
         await this.#think(0.5);
         return this.#text(0);
       }
+      case "elsewhere":
+      case "elsewhere-once":
+        await this.#think(0.2);
+        void this.#outside(this.#text(0));
+        return turn.elsewhere();
       case "silent":
         await this.#think(1);
         return null;
       default:
         await this.#think(1);
         return this.#text(0);
+    }
+  }
+
+  /** Somebody outside, who has nothing but the attempt's name, and asks whichever process there is until it is told. */
+  async #outside(text: string): Promise<void> {
+    const { clock } = this.#scene;
+    const { ref } = this.#turn;
+    await clock.sleep(Math.round(this.#thinkMs * 0.8));
+    let answer = text;
+    if (this.#run.style === "elsewhere-once") {
+      const begun = await this.#insist("begin", (attempt) => attempt.begin("order", { waitMs: 3_000 }));
+      if (begun === null) return;
+      let value = begun.state === "done" ? String(begun.value) : "";
+      if (begun.state === "run") {
+        const { idempotencyKey, inDoubt } = begun;
+        value = await this.#order({ idempotencyKey, inDoubt, signal: this.#turn.signal });
+        const ended = await this.#insist("end", (attempt) => attempt.end("order", value));
+        if (ended !== "recorded") return;
+      }
+      this.#given(value);
+      answer = `${text} with ${value}`;
+      this.#run.texts.push(answer);
+    }
+    const given = await this.#insist("reply", (attempt) => attempt.reply(answer, { waitMs: 3_000 }));
+    this.#scene.say(
+      "outside",
+      `${ref.conversation} run ${this.#run.nth} ${given === null ? "is refused" : "has answered"}`,
+    );
+  }
+
+  /** Null: it is told that it came too late. */
+  async #insist<T>(what: string, call: (attempt: AttemptHandle) => Promise<T>): Promise<T | null> {
+    const { clock, reach } = this.#scene;
+    const { conversation, fence } = this.#turn.ref;
+    for (let nth = 0; ; nth += 1) {
+      const patience = new AbortController();
+      try {
+        const { lull } = await reach("outside", conversation, fence, what, nth);
+        const late = clock.sleep(20_000, patience.signal).then(() => Promise.reject(new Error("no answer")));
+        return await Promise.race([call(lull.attempt(this.#turn.ref)), late]);
+      } catch (error) {
+        if (LullError.isInstance(error) && tooLate.has(error.code)) return null;
+        await clock.sleep(Math.min(10_000, 500 * 2 ** nth));
+      } finally {
+        patience.abort(enough);
+      }
     }
   }
 

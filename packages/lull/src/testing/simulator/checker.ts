@@ -282,6 +282,8 @@ function fresh({ id, shown, runs, acked, log }: Case, blame: Blame): void {
     if (cause !== "turn" || overtaken || shownAtMs === null) continue;
     const run = runs.find((candidate) => candidate.texts.includes(text));
     if (run === undefined || run.ended === null || run.style === "say" || run.style === "stream") continue;
+    // The process that waited learned of it later.
+    if (run.style.startsWith("elsewhere")) continue;
     const { order } = run.ended;
     const missed = acked.find(
       (input) =>

@@ -95,7 +95,11 @@ function profileOf(seed: number): Profile {
     channelTimeoutMs: chance.pick([2_000, 5_000, 10_000]),
     thinkMs: chance.pick([300, 2_000, 2_000, 6_000, 12_000]),
     deaf: chance.pick([0, 0, 0.3, 1]),
-    styles: ["plain", "plain", ...(chance.is(0.5) ? styles.filter(() => chance.is(0.4)) : [])],
+    styles: [
+      ...(["plain", "plain"] as const),
+      ...(chance.is(0.5) ? styles.filter(() => chance.is(0.4)) : []),
+      ...(!calm && chanceOf(seed, "elsewhere").is(0.25) ? (["elsewhere", "elsewhere-once"] as const) : []),
+    ],
     skewMs: chance.pick([0, 0, 3_000, 3_600_000]),
     drift: calm || chance.is(0.7) ? 0 : chance.pick([0.0005, 0.01]),
   };

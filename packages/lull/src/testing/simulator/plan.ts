@@ -21,7 +21,10 @@ export type Style =
   | "seal"
   | "absorb"
   | "silent"
-  | "draft";
+  | "draft"
+  /** The turn is handed on, and answered through any process. */
+  | "elsewhere"
+  | "elsewhere-once";
 
 /** Kinds of faults, switched on and off as a whole. */
 export type Family = "crash" | "freeze" | "deploy" | "store" | "outage" | "jump" | "model" | "channel" | "webhook";

@@ -4,6 +4,7 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
+import type { Lull } from "../../lull.ts";
 import type { VirtualClock } from "../clock.ts";
 import type { Wires } from "../wires.ts";
 import { type Ledger, ledger, type Placed } from "./ledger.ts";
@@ -49,6 +50,8 @@ export interface Scene {
   readonly waiting: { model: StepOf<"model">[]; channel: StepOf<"channel">[] };
   /** Something happens in a process just now at which it may be struck. */
   strike: (process: string, moment: Moment) => void;
+  /** A process that a load balancer would choose. Rejects when that one is down. */
+  reach: (...labels: (string | number)[]) => Promise<{ name: string; lull: Pick<Lull, "attempt"> }>;
   readonly trace: { lines: string[]; hash: Hash };
 }
 
@@ -90,6 +93,7 @@ export function scene(plan: Plan, clock: VirtualClock, wires: Wires, options: Sc
     },
     waiting: { model: [], channel: [] },
     strike: () => {},
+    reach: () => Promise.reject(new Error("connection refused")),
     trace,
   };
 }

@@ -234,6 +234,7 @@ export async function carryOut(plan: Plan, options: CarryOutOptions): Promise<Si
     else freeze(process, step);
   }
 
+  world.reach = reach;
   world.strike = (name, moment) => {
     const at = struck.findIndex((step) => step.when === moment && slots[step.process]?.process?.name === name);
     const [step] = at < 0 ? [] : struck.splice(at, 1);
