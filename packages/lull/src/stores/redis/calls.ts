@@ -9,8 +9,11 @@ import type { Clock } from "../../ports.ts";
 import { tooLate, toStoreError } from "./faults.ts";
 
 export interface Calls {
-  /** Waits for `work`, at most `limitMs`. Rejects with errors of lull only. */
-  run<T>(work: () => Promise<T>, limitMs?: number): Promise<T>;
+  /**
+   * Waits for `work`, at most `limitMs`; then its signal aborts, and nobody waits any more. Rejects with errors of lull
+   * only.
+   */
+  run<T>(work: (signal: AbortSignal) => Promise<T>, limitMs?: number): Promise<T>;
   /** Resolves when every call is over. */
   idle(): Promise<void>;
 }
@@ -18,15 +21,18 @@ export interface Calls {
 export function calls(usualLimitMs: number, clock: Clock): Calls {
   const under = new Set<Promise<unknown>>();
 
-  async function within<T>(work: () => Promise<T>, limitMs: number): Promise<T> {
+  async function within<T>(work: (signal: AbortSignal) => Promise<T>, limitMs: number): Promise<T> {
     const done = new AbortController();
+    const over = new AbortController();
     try {
-      const working = work();
+      const working = work(over.signal);
       // Once it is too late nobody hears of its end.
       working.catch(() => {});
       const late = clock.sleep(limitMs, done.signal).then(() => {
-        if (!done.signal.aborted) throw tooLate(limitMs);
-        return new Promise<never>(() => {});
+        if (done.signal.aborted) return new Promise<never>(() => {});
+        const error = tooLate(limitMs);
+        over.abort(error);
+        throw error;
       });
       return await Promise.race([working, late]);
     } catch (error) {

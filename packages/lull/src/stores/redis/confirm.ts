@@ -4,21 +4,27 @@
  *
  * @module
  */
+import { enough } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { Clock } from "../../ports.ts";
 import { type Connection, type Driver, hostAndPort } from "./driver.ts";
-import { notReplicated, wordOf } from "./faults.ts";
+import { notReplicated, tooLate, wordOf } from "./faults.ts";
 import { slotOf } from "./keys.ts";
 import { runScript, type ScriptName } from "./scripts.ts";
 
 export interface Confirm {
   /**
    * Calls a script that writes, and waits until enough replicas have it. `args` is asked for them when there is a
-   * connection, with the time spent waiting for one.
+   * connection, with the time spent waiting for one; not at all when `signal` has aborted.
    *
    * @throws LullError `store-unavailable` when too few replicas had it in time; it is written all the same
    */
-  call(name: ScriptName, keys: readonly string[], args: (waitedMs: number) => readonly string[]): Promise<unknown>;
+  call(
+    name: ScriptName,
+    keys: readonly string[],
+    args: (waitedMs: number) => readonly string[],
+    signal: AbortSignal,
+  ): Promise<unknown>;
   close(): void;
 }
 
@@ -41,9 +47,25 @@ export function confirm({ driver, clock, replicas, waitMs, connections, limitMs 
   let closed = false;
 
   function lanesTo(address: string): Lanes {
-    const there = lanes.get(address) ?? lanesOf(() => driver.dedicated(address, connections), connections);
+    const there = lanes.get(address) ?? lanesOf(() => opened(address), connections);
     lanes.set(address, there);
     return there;
+  }
+
+  /** Connecting may hang, too. */
+  async function opened(address: string): Promise<Connection> {
+    const done = new AbortController();
+    const opening = driver.dedicated(address, connections);
+    const late = clock.sleep(limitMs, done.signal).then(() => {
+      if (done.signal.aborted) return new Promise<never>(() => {});
+      opening.then((connection) => connection.end()).catch(() => {});
+      throw tooLate(limitMs);
+    });
+    try {
+      return await Promise.race([opening, late]);
+    } finally {
+      done.abort(enough);
+    }
   }
 
   /** Any primary will do: one that does not have the slot says who does. */
@@ -65,14 +87,21 @@ export function confirm({ driver, clock, replicas, waitMs, connections, limitMs 
   }
 
   return {
-    async call(name, keys, args) {
+    async call(name, keys, args, signal) {
       const startedAt = clock.monotonic();
       const slot = slotOf(keys[0] ?? "");
       let address = owners.get(slot) ?? guess();
       let asking = false;
       for (let redirections = 0; ; redirections++) {
         const there = lanesTo(address);
-        const connection = await there.enter();
+        const connection = await there.enter().catch((error: unknown) => {
+          owners.delete(slot);
+          throw error;
+        });
+        if (signal.aborted) {
+          there.leave(connection, closed);
+          throw signal.reason;
+        }
         let broken = true;
         const cut = new AbortController();
         // A connection that hangs would keep its lane for ever.
@@ -98,7 +127,7 @@ export function confirm({ driver, clock, replicas, waitMs, connections, limitMs 
           address = withHost(redirected[3], address);
           if (!asking) owners.set(slot, address);
         } finally {
-          cut.abort();
+          cut.abort(enough);
           there.leave(connection, broken || closed);
         }
       }

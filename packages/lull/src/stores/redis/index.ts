@@ -173,6 +173,10 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
           waitReplicas,
           allowEviction: options.allowEviction ?? false,
           afterLoss: options.afterLoss ?? "auto",
+          write: (name, own, args) =>
+            confirmed === null
+              ? runOn(name, own, () => args)
+              : confirmed.call(name, own, () => args, new AbortController().signal),
           id: clock.id,
           warn,
         },
@@ -192,13 +196,17 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     return (await opening).identity;
   }
 
-  /** A shard does not know the identity any more. Resolves when lull goes on all the same. */
-  async function reopened(identity: string): Promise<void> {
-    if (known === identity) {
+  /** Calls with the store's identity; once more after "lost", when lull goes on all the same. */
+  async function knowing<T>(call: (identity: string) => Promise<T | "lost">): Promise<T> {
+    for (let tries = 0; tries < 3; tries++) {
+      const identity = await ready();
+      const reply = await call(identity);
+      if (reply !== "lost") return reply;
+      if (known !== identity) continue;
       opening = null;
       for (const shard of everyShard) counted.forget(shard);
     }
-    await ready();
+    throw new LullError("store-unavailable", "The store is being made anew at this moment.");
   }
 
   /** For connections that lead nowhere, or to the wrong server. */
@@ -238,7 +246,13 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     runScript(name, scriptKeys, args, (parts) => send(scriptKeys[0] ?? "", parts));
 
   const run = (name: ScriptName, scriptKeys: readonly string[], args: readonly string[]) =>
-    trips.run(() => ready().then(() => runOn(name, scriptKeys, () => args)));
+    trips.run(async (signal) => {
+      await ready();
+      // What was promised to be gone must not come back with a failover.
+      const promised = name === "erase" || name === "rewrite";
+      if (confirmed !== null && promised) return confirmed.call(name, scriptKeys, () => args, signal);
+      return runOn(name, scriptKeys, () => args);
+    });
 
   /** Tells of writes that are gone. */
   function notice(mark: ReturnType<typeof counted.before>, count: number, wrote: boolean): void {
@@ -258,24 +272,20 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     scriptKeys: readonly string[],
     args: (waitedMs: number) => readonly string[],
   ): Promise<Answer> {
-    return trips.run(async () => {
-      for (;;) {
-        const identity = await ready();
+    return trips.run((signal) =>
+      knowing(async (identity) => {
         const mark = counted.before(shard);
         const all = (waitedMs: number) => [identity, counted.bucket, clockText(), ...args(waitedMs)];
         const reply =
           confirmed === null || name === "log"
             ? await runOn(name, scriptKeys, () => all(0))
-            : await confirmed.call(name, scriptKeys, all);
+            : await confirmed.call(name, scriptKeys, all, signal);
         const answer = answerOf(reply);
-        if (answer.kind === "lost") {
-          await reopened(identity);
-          continue;
-        }
+        if (answer.kind === "lost") return "lost";
         notice(mark, answer.count, answer.kind === "stored" && answer.text === "");
         return answer;
-      }
-    });
+      }),
+    );
   }
 
   /** Null, and a report, for what this release cannot read: other conversations must not wait for it. */
@@ -332,41 +342,36 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
   ): Promise<{ timers: Map<number, Timer[]>; paused: Pause | null; nowMs: number }> {
     const timers = new Map<number, Timer[]>();
     /** Every shard has it, so that one that is away does not hide it. */
-    const pauses = new Map<number, string>();
+    const pauses: { shard: number; text: string }[] = [];
     let nowMs: number | null = null;
+    // Each call looks closely at its first shard, so another one is the first each time.
+    const start = Math.floor(clock.random() * wanted.length);
     const answers = await Promise.allSettled(
-      together(wanted).map((some) =>
-        trips.run(async () => {
-          for (;;) {
-            const identity = await ready();
-            const marks = some.map(({ shard }) => counted.before(shard));
-            const own = some.flatMap(({ shard }) => [keys.shard(shard).meta, keys.shard(shard).due]);
+      together([...wanted.slice(start), ...wanted.slice(0, start)]).map((some) =>
+        trips.run(() =>
+          knowing(async (identity) => {
+            const [first = { shard: 0 }] = some;
+            const mark = counted.before(first.shard);
+            const own = [keys.shard(first.shard).meta, ...some.map(({ shard }) => keys.shard(shard).due)];
             const skips = some.map(({ skip }) => String(skip));
             const args = [identity, counted.bucket, clockText(), String(untilMs), String(most), ...skips];
-            const [now, ...parts] = (await runOn("due", own, () => args)) as [string, ...(string | number)[][]];
-            if (parts.some(([kind]) => kind === "lost")) {
-              await reopened(identity);
-              continue;
-            }
+            const reply = (await runOn("due", own, () => args)) as [string, string, number, string, ...DuePart[]];
+            const [kind, now, count, pause, ...parts] = reply;
+            if (kind === "lost") return "lost";
+            notice(mark, Number(count), false);
+            pauses.push({ shard: first.shard, text: pause });
             nowMs = Number(now);
-            parts.forEach(([, count, pause, ...rest], index) => {
-              notice(marks[index] as (typeof marks)[0], Number(count), false);
-              pauses.set((some[index] as { shard: number }).shard, String(pause));
-              const found: Timer[] = [];
-              for (let at = 0; at < rest.length; at += 2) {
-                found.push({ id: String(rest[at]), wakeAtMs: Number(rest[at + 1]) });
-              }
-              timers.set((some[index] as { shard: number }).shard, found);
-            });
-            return;
-          }
-        }),
+            for (const { shard } of some) timers.set(shard, []);
+            for (const [place, ...rest] of parts) timers.set(some[Number(place)]?.shard ?? 0, timersOf(rest));
+            return null;
+          }),
+        ),
       ),
     );
     if (nowMs === null) throw answers.find((answer) => answer.status === "rejected")?.reason;
-    // Being set or lifted at this moment, it may differ; then the first shard says.
-    const pause = pauses.get(Math.min(...pauses.keys())) ?? "";
-    return { timers, paused: pause === "" ? null : (JSON.parse(pause) as Pause), nowMs };
+    // Being set or lifted at this moment, it may differ from shard to shard; then the lowest one says.
+    const [pause] = pauses.sort((a, b) => a.shard - b.shard);
+    return { timers, paused: pause?.text ? (JSON.parse(pause.text) as Pause) : null, nowMs };
   }
 
   /** Ids of all shards that pass a filter, in their order. */
@@ -496,18 +501,16 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
       open();
       const parts = await Promise.all(
         together(everyShard).map((some) =>
-          trips.run(async () => {
-            for (;;) {
-              const identity = await ready();
+          trips.run(() =>
+            knowing(async (identity) => {
               const own = some.flatMap((shard) => {
                 const { meta, ids, due, parked, handed } = keys.shard(shard);
                 return [meta, ids, due, parked, handed];
               });
               const reply = (await runOn("stats", own, () => [identity, clockText()])) as [string, ...unknown[]];
-              if (reply[0] !== "lost") return reply;
-              await reopened(identity);
-            }
-          }),
+              return reply[0] === "lost" ? "lost" : reply;
+            }),
+          ),
         ),
       );
       const sum = (at: number) => parts.reduce((total, part) => total + Number(part[at]), 0);
@@ -550,17 +553,15 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
       const text = pause === null ? "" : JSON.stringify(pause);
       const times = await Promise.all(
         together(everyShard).map((some) =>
-          trips.run(async () => {
-            for (;;) {
-              const identity = await ready();
+          trips.run((signal) =>
+            knowing(async (identity) => {
               const metas = some.map((shard) => keys.shard(shard).meta);
               const args = () => [identity, counted.bucket, clockText(), text];
-              const reply = await (confirmed?.call("pause", metas, args) ?? runOn("pause", metas, args));
+              const reply = await (confirmed?.call("pause", metas, args, signal) ?? runOn("pause", metas, args));
               const [kind, now] = reply as [string, string];
-              if (kind !== "lost") return Number(now);
-              await reopened(identity);
-            }
-          }),
+              return kind === "lost" ? "lost" : Number(now);
+            }),
+          ),
         ),
       );
       return { nowMs: Math.max(...times) };
@@ -593,6 +594,15 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     if (options.closeClient) await driver.end().catch(() => {});
     driver.leave();
   }
+}
+
+/** The place of a shard among those that were asked, then id and time of each timer. */
+type DuePart = [number, ...string[]];
+
+function timersOf(flat: readonly string[]): Timer[] {
+  const timers: Timer[] = [];
+  for (let at = 0; at < flat.length; at += 2) timers.push({ id: String(flat[at]), wakeAtMs: Number(flat[at + 1]) });
+  return timers;
 }
 
 function bit(flag: boolean | undefined): "" | "0" | "1" {

@@ -8,7 +8,7 @@ import { LullError } from "../../errors.ts";
 import type { Durability } from "../../ports.ts";
 import type { Driver } from "./driver.ts";
 import { type Keys, layout } from "./keys.ts";
-import { runScript } from "./scripts.ts";
+import type { ScriptName } from "./scripts.ts";
 import { checkServers, durabilityOf, evicting, servers } from "./server.ts";
 
 export interface RedisWarning {
@@ -36,6 +36,8 @@ export interface OpenOptions {
   allowEviction: boolean;
   /** What to do with a store that lost its data; "auto": what its durability class lets one expect. */
   afterLoss: "auto" | "refuse" | "begin-anew";
+  /** Runs a script that writes, and comes back when it counts. */
+  write(name: ScriptName, keys: readonly string[], args: readonly string[]): Promise<unknown>;
   /** A new id. */
   id: () => string;
   warn(warning: RedisWarning): void;
@@ -106,15 +108,16 @@ export async function openShards(options: OpenOptions, previous: string | null):
   if (missing.length > 0 || !complete) {
     // The first shard decides between processes that make a store at the same moment.
     const first = missing[0] ?? 0;
-    identity = (await create(driver, keys, first, identity)).identity ?? identity;
-    const made = await Promise.all(missing.map((shard) => create(driver, keys, shard, identity)));
+    identity = (await create(options, first, identity)).identity ?? identity;
+    // All of them, so that none is called ready that only its primary has.
+    const made = await Promise.all(everyShard(keys, (shard) => create(options, shard, identity)));
     for (const meta of made) {
       checkMeta(meta, keys);
       if (meta.identity !== identity) {
         throw new LullError("store-unavailable", "Another process is making this store at the same moment.");
       }
     }
-    await Promise.all(everyShard(keys, (shard) => driver.call(keys.shard(shard).meta, readyCommand(keys, shard))));
+    await Promise.all(everyShard(keys, (shard) => create(options, shard, identity, "1")));
   }
   return { identity, durability };
 }
@@ -123,26 +126,14 @@ function everyShard<T>(keys: Keys, of: (shard: number) => T): T[] {
   return Array.from({ length: keys.shards }, (_, shard) => of(shard));
 }
 
-function readyCommand(keys: Keys, shard: number): string[] {
-  return ["HSET", keys.shard(shard).meta, "ready", "1"];
-}
-
 async function readMeta(driver: Driver, key: string): Promise<Meta> {
   const fields = ["identity", "shards", "layout", "ready"];
   return metaOf(await driver.call(key, ["HMGET", key, ...fields]));
 }
 
-async function create(driver: Driver, keys: Keys, shard: number, identity: string): Promise<Meta> {
-  const { meta } = keys.shard(shard);
-  const args = [identity, String(keys.shards), String(layout)];
-  return metaOf(
-    await runScript(
-      "create",
-      [meta],
-      () => args,
-      (command) => driver.call(meta, command),
-    ),
-  );
+async function create({ keys, write }: OpenOptions, shard: number, identity: string, mark = ""): Promise<Meta> {
+  const args = [identity, String(keys.shards), String(layout), mark];
+  return metaOf(await write("create", [keys.shard(shard).meta], args));
 }
 
 function metaOf(reply: unknown): Meta {

@@ -2,8 +2,13 @@
 
 export const statements = {
   create: `#!lua
-if redis.call('EXISTS', KEYS[1]) == 0 then
-  redis.call('HSET', KEYS[1], 'identity', ARGV[1], 'shards', ARGV[2], 'layout', ARGV[3])
+if ARGV[4] == '1' then
+  if redis.call('HGET', KEYS[1], 'identity') == ARGV[1] then redis.call('HSET', KEYS[1], 'ready', 1) end
+else
+  redis.call('HINCRBY', KEYS[1], 'opened', 1)
+  redis.call('HSETNX', KEYS[1], 'identity', ARGV[1])
+  redis.call('HSETNX', KEYS[1], 'shards', ARGV[2])
+  redis.call('HSETNX', KEYS[1], 'layout', ARGV[3])
 end
 return redis.call('HMGET', KEYS[1], 'identity', 'shards', 'layout')`,
   due: `#!lua flags=allow-oom
@@ -12,17 +17,15 @@ if now == '' then
   local time = redis.call('TIME')
   now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 end
-local answer = {now}
-for index = 1, #KEYS / 2 do
-  local found = redis.call('HMGET', KEYS[2 * index - 1], 'identity', ARGV[2], 'pause')
-  if found[1] ~= ARGV[1] then
-    answer[index + 1] = {'lost', 0, ''}
-  else
-    local part = redis.call('ZRANGEBYSCORE', KEYS[2 * index], '-inf', ARGV[4], 'WITHSCORES', 'LIMIT', ARGV[5 + index], ARGV[5])
-    table.insert(part, 1, 'due')
-    table.insert(part, 2, tonumber(found[2] or '0'))
-    table.insert(part, 3, found[3] or '')
-    answer[index + 1] = part
+local found = redis.call('HMGET', KEYS[1], 'identity', ARGV[2], 'pause')
+if found[1] ~= ARGV[1] then return {'lost', now, 0, ''} end
+local answer = {'due', now, tonumber(found[2] or '0'), found[3] or ''}
+local untilMs, most = ARGV[4], ARGV[5]
+for index = 2, #KEYS do
+  local part = redis.call('ZRANGEBYSCORE', KEYS[index], '-inf', untilMs, 'WITHSCORES', 'LIMIT', ARGV[4 + index], most)
+  if #part > 0 then
+    table.insert(part, 1, index - 2)
+    answer[#answer + 1] = part
   end
 end
 return answer`,
