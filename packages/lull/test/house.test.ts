@@ -29,7 +29,7 @@ const mayImport: Record<string, readonly string[]> = {
   ports: ["model"],
   clock: ["model", "errors", "ports"],
   stores: ["model", "errors", "ports", "clock"],
-  channels: ["model", "errors", "ports", "clock", "intake"],
+  channels: ["model", "errors", "ports", "clock", "intake", "turn"],
   options: ["model", "window", "errors", "events", "ports", "clock", "turn", "pace"],
   intake: ["model", "errors", "ports", "clock", "options"],
   alarms: ["model", "ports", "clock"],

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import type { Channel, Lull, Part, Respond, Responded, Turn } from "lull";
-import { platformOf, splitParts } from "lull/channels";
+import type { Channel, Lull, Respond } from "lull";
+import { fitting, platformOf } from "lull/channels";
 import { addressOf, hostAdapters } from "lull/chat-sdk";
 import { ConfigError } from "../config.ts";
 import type { Logger } from "../log.ts";
@@ -65,7 +65,10 @@ export async function createChannels(
         typing: (shown, context) => (channelFor(context.address) ?? main).typing?.(shown, context),
       };
     },
-    fitting: (respond) => (byName.size === 0 ? respond : (turn) => cutToFit(respond, turn)),
+    fitting: (respond) =>
+      byName.size === 0
+        ? respond
+        : fitting(respond, ({ address }) => platformOf(addressOf(address)?.channel ?? "")?.textLimit),
     bind(lull) {
       engine = lull;
     },
@@ -87,36 +90,4 @@ async function createState(): Promise<unknown> {
     const name = "@chat-adapter/state-memory";
     throw new ConfigError([`Channels need the package ${name}: npm install ${name}@~4.41.0`]);
   }
-}
-
-/** Longer texts become several parts: each has a receipt of its own. */
-async function cutToFit(respond: Respond, turn: Turn): Promise<Responded> {
-  const limit = platformOf(addressOf(turn.address)?.channel ?? "")?.textLimit;
-  const answer = await respond(turn);
-  if (limit === undefined || answer === null || answer === undefined) return answer;
-  if (typeof answer === "string") return splitParts([answer], limit);
-  if (Array.isArray(answer)) return splitParts(answer, limit);
-  if ("textStream" in answer) return splitParts([await whole(answer.textStream, turn)], limit);
-  if (Symbol.asyncIterator in answer) return split(answer, limit);
-  if ("type" in answer) return splitParts([answer], limit);
-  // Not text: what becomes of it is not known yet.
-  if ("object" in answer) return answer;
-  const { metadata } = answer;
-  const parts = splitParts("parts" in answer ? answer.parts : [answer.text], limit);
-  return { parts, ...(metadata !== undefined && { metadata }) };
-}
-
-async function* split(stream: AsyncIterable<string | Part>, limit: number): AsyncGenerator<Part> {
-  for await (const part of stream) yield* splitParts([part], limit);
-}
-
-async function whole(stream: AsyncIterable<string>, turn: Turn): Promise<string> {
-  let text = "";
-  for await (const delta of stream) {
-    turn.signal.throwIfAborted();
-    text += delta;
-  }
-  // An aborted stream ends as if it were complete.
-  turn.signal.throwIfAborted();
-  return text.trim();
 }

@@ -18,7 +18,13 @@ export type From = "user" | "bot" | "self";
  * - `status`: one of the bot's own messages was sent, delivered, read or refused.
  */
 export type ChannelEvent =
-  | { type: "message"; message: Incoming & { id: string }; from?: From; addressed?: boolean; album?: string }
+  | {
+      type: "message";
+      message: Incoming & { id: string };
+      from?: From;
+      addressed?: boolean;
+      album?: string | undefined;
+    }
   | { type: "edit"; id: string; change: Omit<Incoming, "address" | "replyTo" | "context">; from?: From }
   | { type: "retraction"; id: string; from?: From }
   | { type: "preview"; id: string }

@@ -18,4 +18,5 @@ export {
 } from "./platforms.ts";
 export { type Poller, type PollHealth, type PollOptions, poll } from "./poll.ts";
 export { receiptOf } from "./receipt.ts";
+export { fitting, sendText } from "./send.ts";
 export { splitParts, splitText, textWithoutCuts } from "./split.ts";

@@ -109,7 +109,8 @@ export async function startDouble(rules: PlatformRules, { clock }: DoubleOptions
       screen.push(message);
       if (key !== undefined) keys.set(key, message);
     }
-    return mood === "shown, answer lost" ? null : rules.shown(call, message);
+    const answer = rules.shown(call, message);
+    return mood === "shown, answer lost" ? null : answer;
   }
 
   const server = createServer((request, response) => {
