@@ -17,7 +17,6 @@ const store = redis(client);
 const lull = new Lull({
   store,
   debounce: { quietMs: 100, startMs: 100, maxWaitMs: 1_000 },
-  limits: { seenMs: 1 },
   scanMs: 500,
   respond: (/** @type {{ messages: unknown[] }} */ turn) =>
     `I have read your ${turn.messages.length} messages, and all is well.`,
@@ -54,11 +53,13 @@ await lull.start();
 while ((await store.stats()).active > 0) await new Promise((resolve) => setTimeout(resolve, 500));
 console.log(`writes an answer: ${((await calls("hincrby")) / count).toFixed(2)}`);
 await bytes("at rest, with its log and the ids of its messages");
+/** The same store, when the ids have expired. */
+const later = redis(client, { now: () => Date.now() + 8 * 86_400_000 });
 const keepFrom = () => Number.MAX_SAFE_INTEGER;
 const most = Number.MAX_SAFE_INTEGER;
-await store.prune({ seenBeforeMs: Date.now(), keepFrom, limit: most });
+await later.prune({ seenBeforeMs: Date.now() + 8 * 86_400_000, keepFrom, limit: most });
 await bytes("at rest, with its log");
-await store.prune({ seenBeforeMs: 0, logBeforeMs: Date.now() + 1_000, keepFrom, limit: most });
+await later.prune({ seenBeforeMs: 0, logBeforeMs: Date.now() + 1_000, keepFrom, limit: most });
 await bytes("at rest, without either");
 await lull.stop();
 await store.close();

@@ -12,7 +12,12 @@ export const redisCluster = {
   async prepare() {
     const missing = redisMissing();
     if (missing !== null) throw new Error(missing);
-    const settings = { appendonly: "yes", appendfsync: "everysec", "cluster-allow-replica-migration": "no" };
+    const settings = {
+      appendonly: "yes",
+      appendfsync: "everysec",
+      "cluster-allow-replica-migration": "no",
+      "cluster-node-timeout": 2_000,
+    };
     const cluster = await startCluster({ replicas: 1, settings });
     const hangUp = () =>
       Promise.all(
@@ -91,6 +96,7 @@ async function clusterClient(nodes) {
     const { createCluster } = await import("redis");
     const client = createCluster({
       rootNodes: nodes.map((node) => ({ socket: node })),
+      topologyRefreshOnReconnectionAttemptStrategy: 500,
       defaults: { disableOfflineQueue: true, socket: { connectTimeout: 1_000 } },
     });
     client.on("error", () => {});

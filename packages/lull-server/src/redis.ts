@@ -99,7 +99,12 @@ export function redisClient(place: RedisPlace, timeLimitMs: number, log: Logger)
   const [first = { host: "127.0.0.1", port: 6_379 }] = place.nodes;
   const client =
     place.mode === "cluster"
-      ? createCluster({ rootNodes: place.nodes.map((node) => ({ socket: node })), defaults: options })
+      ? createCluster({
+          rootNodes: place.nodes.map((node) => ({ socket: node })),
+          defaults: options,
+          // A node that does not come back has been replaced: the others know by whom.
+          topologyRefreshOnReconnectionAttemptStrategy: 1_000,
+        })
       : place.mode === "sentinel"
         ? createSentinel({
             name: place.primary ?? "",
