@@ -474,8 +474,8 @@ export const faults = [
   {
     name: "once without intent",
     rule: "`begin` is stored before the effect runs",
-    file: protocol,
-    old: 'place.effects = window.withEffect(place.effects, key, { state: "begun", fence, untilMs: lease.expiresAtMs });',
+    file: window,
+    old: 'place.effects = { ...place.effects, [key]: { state: "begun", fence, untilMs, ...(doubt && { doubt }) } };',
     new: "",
     explore: "effect",
     changes: two,
