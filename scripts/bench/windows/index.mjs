@@ -12,7 +12,7 @@ import { chart } from "./chart.mjs";
 import { generated, meetup } from "./people.mjs";
 import { play } from "./play.mjs";
 import { dice } from "./random.mjs";
-import { at, change, summary } from "./stats.mjs";
+import { compare, summary } from "./stats.mjs";
 
 /**
  * @typedef {import("./play.mjs").Policy} Policy
@@ -22,8 +22,18 @@ import { at, change, summary } from "./stats.mjs";
  */
 
 /** Quiet targets that are tried, seconds. */
-const windows = [0, 0.5, 1.5, 3, 5, 8, 12, 16];
-const targets = [0.5, 1.5, 3, 4.5, 6, 8, 10, 13, 16, 20];
+const windows = [0, 1.5, 3, 5, 8, 12];
+const targets = [0.5, 3, 4.5, 6, 8, 10, 13];
+
+/** @type {Record<string, import("./stats.mjs").Question>} */
+const questions = {
+  meanOfDebounce: { figure: "meanMs", reference: "debounce" },
+  meanOfDiscard: { figure: "meanMs", reference: "discard" },
+  meanOfEager: { figure: "meanMs", reference: "eager" },
+  p95OfDiscard: { figure: "p95Ms", reference: "discard" },
+  p95OfEager: { figure: "p95Ms", reference: "eager" },
+  callsOfDiscard: { figure: "callsPerTurn", reference: "discard" },
+};
 
 /** @type {Record<string, { about: string, seconds: number[], of(quietMs: number): Omit<Policy, "name">, only?: string[] }>} */
 const policies = {
@@ -59,7 +69,7 @@ const policies = {
   },
   typing: {
     about: "eager, told when the user types",
-    seconds: [0.5, 1, 1.5, 2.75, 4, 6, 8],
+    seconds: [0.5, 1.5, 2.75, 4, 6, 8],
     of: (quietMs) => ({ debounce: { quietMs, startMs: "eager" }, typing: true }),
     only: ["returning", "phones"],
   },
@@ -70,13 +80,18 @@ function sizeOf(quick) {
   return quick
     ? { people: 30, turns: 20, oneOff: 60, latencies: [3_000], samples: 20, sets: ["returning"] }
     : {
-        people: 150,
+        people: 60,
         turns: 40,
-        oneOff: 600,
+        oneOff: 400,
         latencies: [800, 3_000, 8_000],
-        samples: 300,
+        samples: 200,
         sets: ["meetup", "returning", "phones", "one-off"],
       };
+}
+
+/** The sets beside the two main ones are played with one model. @param {string} set @param {number[]} latencies */
+function latenciesOf(set, latencies) {
+  return set === "meetup" || set === "returning" ? latencies : [3_000];
 }
 
 /** @param {string} name @param {boolean} quick */
@@ -126,7 +141,7 @@ async function main() {
   const { latencies, samples, sets } = sizeOf(quick);
   const began = performance.now();
   const tasks = sets.flatMap((set) =>
-    latencies.flatMap((latencyMs) =>
+    latenciesOf(set, latencies).flatMap((latencyMs) =>
       Object.entries(policies).flatMap(([policy, { seconds, only }]) =>
         only === undefined || only.includes(set)
           ? seconds.map((s) => ({ set, latencyMs, policy, quietMs: s * 1_000 }))
@@ -150,39 +165,13 @@ async function main() {
   /** @type {Record<string, unknown>[]} */
   const comparisons = [];
   for (const set of sets)
-    for (const latencyMs of latencies) {
+    for (const latencyMs of latenciesOf(set, latencies)) {
       for (const policy of Object.keys(policies))
         for (const { quietMs, tallies } of curve(set, latencyMs, policy))
           rows.push({ set, latencyMs, policy, quietMs, ...summary(tallies) });
-      for (const anchorMs of [3_000, 5_000]) {
-        const discard = curve(set, latencyMs, "discard");
-        const anchor = discard.find(({ quietMs }) => quietMs === anchorMs);
-        if (anchor === undefined) continue;
-        for (const policy of Object.keys(policies)) {
-          const mine = curve(set, latencyMs, policy);
-          if (mine.length === 0) continue;
-          const against = (/** @type {string} */ name) => ({
-            policy: mine,
-            reference: curve(set, latencyMs, name),
-            anchor,
-          });
-          comparisons.push({
-            set,
-            latencyMs,
-            anchorMs,
-            policy,
-            at: at(
-              mine.map(({ tallies }) => summary(tallies)),
-              summary(anchor.tallies).repliesPerTurn,
-            ),
-            meanOfDebounce: change(against("debounce"), "meanMs", samples),
-            meanOfDiscard: change(against("discard"), "meanMs", samples),
-            meanOfEager: change(against("eager"), "meanMs", samples),
-            p95OfDiscard: change(against("discard"), "p95Ms", samples),
-            callsOfDiscard: change(against("discard"), "callsPerTurn", samples),
-          });
-        }
-      }
+      const curves = Object.fromEntries(Object.keys(policies).map((policy) => [policy, curve(set, latencyMs, policy)]));
+      for (const compared of compare(curves, [3_000, 5_000], questions, samples))
+        comparisons.push({ set, latencyMs, ...compared });
     }
   const detector = detecting.map(({ set }, index) => {
     const all = (results[tasks.length + index] ?? []).map(({ crossed }) => crossed);
@@ -208,11 +197,11 @@ const signed = (/** @type {number} */ share) => `${share < 0 ? "−" : "+"}${Mat
 function report(sets, latencies, rows, comparisons, detector) {
   const out = ["### At equal replies per turn", ""];
   for (const set of sets)
-    for (const latencyMs of latencies) {
+    for (const latencyMs of latenciesOf(set, latencies)) {
       out.push(`**${set}, model ${seconds(latencyMs)} s**`, "");
       out.push(
-        "| anchor | policy | mean s | p95 s | calls per turn | wasted per reply | mean, by plain debounce | mean, by window + discard | p95, by window + discard | calls, by window + discard |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| anchor | policy | mean s | p95 s | calls per turn | wasted per reply | mean, by plain debounce | mean, by window + discard | mean, by eager | p95, by window + discard | p95, by eager | calls, by window + discard |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
       );
       for (const c of comparisons.filter((each) => each.set === set && each.latencyMs === latencyMs)) {
         const fit = c.at;
@@ -221,14 +210,16 @@ function report(sets, latencies, rows, comparisons, detector) {
             ? ["–", "–", "–", "–"]
             : [seconds(fit.meanMs), seconds(fit.p95Ms), fit.callsPerTurn.toFixed(3), fit.wastedPerReply.toFixed(3)];
         out.push(
-          `| ${c.anchorMs / 1_000} s | ${c.policy} | ${cells.join(" | ")} | ${percent(c.meanOfDebounce)} | ${percent(c.meanOfDiscard)} | ${percent(c.p95OfDiscard)} | ${percent(c.callsOfDiscard)} |`,
+          `| ${c.anchorMs / 1_000} s | ${c.policy} | ${cells.join(" | ")} | ${Object.keys(questions)
+            .map((name) => percent(c.changes[name]))
+            .join(" | ")} |`,
         );
       }
       out.push("");
     }
   out.push("### Every quiet target", "");
   for (const set of sets)
-    for (const latencyMs of latencies) {
+    for (const latencyMs of latenciesOf(set, latencies)) {
       out.push(`**${set}, model ${seconds(latencyMs)} s**`, "");
       out.push(
         "| policy | target s | replies per turn | turns interrupted | calls per turn | wasted per reply | mean s | p50 s | p95 s |",

@@ -25,7 +25,7 @@ import { lognormal, normal } from "./random.mjs";
  */
 
 const data = (/** @type {string} */ name) =>
-  readFileSync(fileURLToPath(new URL(`data/${name}`, import.meta.url)), "utf8");
+  readFileSync(fileURLToPath(new URL(`corpus/${name}`, import.meta.url)), "utf8");
 
 /** Reading a reply takes so long before anybody reacts to it: some ninety characters at thirty a second. */
 export const readingMs = 3_000;

@@ -56,43 +56,70 @@ export function at(curve, repliesPerTurn) {
   return { .../** @type {Summary} */ (Object.fromEntries(between)), clipped: false };
 }
 
-/** @typedef {{ change: number, low: number, high: number, clipped: boolean }} Change  shares: -0.3 is 30 % less */
+/**
+ * @typedef {{ change: number, low: number, high: number, clipped: boolean }} Change  shares: -0.3 is 30 % less
+ * @typedef {{ figure: keyof Summary, reference: string }} Question
+ */
 
 /**
- * How much one figure of a policy differs from a reference policy's, at the replies per turn that the anchor gives.
- * With a bootstrap over people: the middle 95 % of `samples` resamples.
- * @param {{ policy: readonly Point[], reference: readonly Point[], anchor: Point }} curves
- * @param {keyof Summary} figure
+ * How much figures of each policy differ from a reference policy's, at the replies per turn that the anchor (a point of
+ * the policy `discard`) gives. With a bootstrap over people: the middle 95 % of `samples` resamples, the same for all.
+ * @param {Record<string, readonly Point[]>} curves  by policy
+ * @param {readonly number[]} anchorsMs  its quiet targets
+ * @param {Record<string, Question>} questions
  * @param {number} samples
- * @returns {Change | null}
+ * @returns {{ anchorMs: number, policy: string, at: ReturnType<typeof at>, changes: Record<string, Change | null> }[]}
  */
-export function change({ policy, reference, anchor }, figure, samples) {
-  const people = anchor.tallies.length;
-  const measure = (/** @type {readonly number[] | null} */ chosen) => {
-    const pick = (/** @type {readonly Tally[]} */ tallies) =>
-      chosen === null ? tallies : chosen.map((index) => /** @type {Tally} */ (tallies[index]));
-    const { repliesPerTurn } = summary(pick(anchor.tallies));
-    const curve = (/** @type {readonly Point[]} */ points) =>
-      at(
-        points.map(({ tallies }) => summary(pick(tallies))),
-        repliesPerTurn,
-      );
-    const [mine, theirs] = [curve(policy), curve(reference)];
-    return mine === null || theirs === null
-      ? null
-      : { change: mine[figure] / theirs[figure] - 1, clipped: mine.clipped };
-  };
-  const whole = measure(null);
-  if (whole === null) return null;
+export function compare(curves, anchorsMs, questions, samples) {
+  const policies = Object.keys(curves).filter((policy) => (curves[policy] ?? []).length > 0);
+  const people = curves[policies[0] ?? ""]?.[0]?.tallies.length ?? 0;
   const random = dice(7);
-  /** @type {number[]} */
-  const drawn = [];
-  for (let n = 0; n < samples; n += 1) {
-    const one = measure(Array.from({ length: people }, () => Math.floor(random() * people)));
-    if (one !== null) drawn.push(one.change);
-  }
-  drawn.sort((a, b) => a - b);
-  const quantile = (/** @type {number} */ p) =>
-    drawn[Math.min(drawn.length - 1, Math.floor(p * drawn.length))] ?? whole.change;
-  return { ...whole, low: quantile(0.025), high: quantile(0.975) };
+  const resamples = Array.from({ length: samples }, () =>
+    Array.from({ length: people }, () => Math.floor(random() * people)),
+  );
+  /** @param {readonly number[] | null} chosen */
+  const measured = (chosen) => {
+    /** @type {Map<string, { quietMs: number, summary: Summary }[]>} */
+    const summaries = new Map();
+    for (const policy of policies) {
+      const points = (curves[policy] ?? []).map(({ quietMs, tallies }) => {
+        const picked = chosen === null ? tallies : chosen.map((index) => /** @type {Tally} */ (tallies[index]));
+        return { quietMs, summary: summary(picked) };
+      });
+      summaries.set(policy, points);
+    }
+    return anchorsMs.map((anchorMs) => {
+      const anchor = summaries.get("discard")?.find(({ quietMs }) => quietMs === anchorMs)?.summary;
+      if (anchor === undefined) throw new Error(`discard was not played with ${anchorMs} ms`);
+      return new Map(
+        policies.map((policy) => [
+          policy,
+          at(
+            (summaries.get(policy) ?? []).map((point) => point.summary),
+            anchor.repliesPerTurn,
+          ),
+        ]),
+      );
+    });
+  };
+  const whole = measured(null);
+  const drawn = resamples.map(measured);
+  return anchorsMs.flatMap((anchorMs, index) =>
+    policies.map((policy) => {
+      const fits = /** @type {NonNullable<(typeof whole)[number]>} */ (whole[index]);
+      const changes = Object.entries(questions).map(([name, { figure, reference }]) => {
+        const of = (/** @type {typeof fits} */ each) => {
+          const [mine, theirs] = [each.get(policy), each.get(reference)];
+          return mine == null || theirs == null ? null : mine[figure] / theirs[figure] - 1;
+        };
+        const change = of(fits);
+        const all = drawn.flatMap((each) => of(/** @type {typeof fits} */ (each[index])) ?? []).sort((a, b) => a - b);
+        const quantile = (/** @type {number} */ p) =>
+          all[Math.min(all.length - 1, Math.floor(p * all.length))] ?? Number.NaN;
+        const clipped = fits.get(policy)?.clipped === true;
+        return [name, change === null ? null : { change, low: quantile(0.025), high: quantile(0.975), clipped }];
+      });
+      return { anchorMs, policy, at: fits.get(policy) ?? null, changes: Object.fromEntries(changes) };
+    }),
+  );
 }
