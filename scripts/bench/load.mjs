@@ -146,7 +146,8 @@ async function write(conversation, id) {
       // Sent again with the same id: it may have been stored.
     }
     repeated += 1;
-    await sleep(100);
+    // As platforms do: ever later, and not all at once.
+    await sleep(Math.min(5_000, 100 * 2 ** Math.min(tries, 6)) * (0.5 + Math.random()));
   }
   throw new Error(`${id} was never acknowledged`);
 }
