@@ -154,6 +154,11 @@ const text = (description: string) => ({ description, schema: { type: "string" }
 const flag = (description: string) => ({ description, schema: { type: "boolean" } });
 const one = "/v1/conversations/{id}";
 const turn = "/v1/turns/{token}";
+const pathTexts: Record<string, string> = {
+  id: "The conversation's id, percent-encoded",
+  token: "`turn.token` of the request that the webhook was sent: whoever has it may act for that attempt",
+  key: "The side effect's name within the turn, percent-encoded",
+};
 const patience = { wait: whole("Seconds to wait until the user has been quiet", 300) };
 const done = { 204: { description: "Done" } };
 const events = { 200: { description: "Server-Sent Events", type: "text/event-stream", schema: { type: "string" } } };
@@ -506,7 +511,7 @@ function operationOf(operation: Operation): Json {
     ([name, described]: [string, Json]) => ({ name, in: place, required: place === "path", ...described });
   const ids = [...operation.path.matchAll(/\{(\w+)\}/g)].map((match): [string, Json] => [
     match[1] as string,
-    text(`The ${match[1] === "id" ? "conversation" : match[1]}'s id, percent-encoded`),
+    text(pathTexts[match[1] as string] ?? `The ${match[1]}'s id, percent-encoded`),
   ]);
   const parameters = [
     ...ids.map(parameter("path")),
