@@ -26,6 +26,8 @@ export interface SlackMessage {
   text: string;
   user?: string;
   team?: string;
+  /** The `ts` of the thread's first message. */
+  thread?: string;
 }
 
 export async function slackDouble(options: DoubleOptions): Promise<SlackDouble> {
@@ -96,12 +98,13 @@ export async function slackDouble(options: DoubleOptions): Promise<SlackDouble> 
       };
     };
   }
-  const messageOf = ({ channel, ts, text, user = "U1" }: SlackMessage) => ({
+  const messageOf = ({ channel, ts, text, user = "U1", thread }: SlackMessage) => ({
     type: "message",
     channel,
     ts,
     text,
     user,
+    ...(thread !== undefined && { thread_ts: thread }),
   });
   const typeOf = (channel: string) => (channel.startsWith("D") ? "im" : "channel");
 
