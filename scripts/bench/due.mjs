@@ -147,19 +147,24 @@ async function fillRedis(call) {
   for (let shard = 0; shard < keys.shards; shard += 1) await flush(shard);
 }
 
-/** @param {Store} store @param {number} untilMs @param {number} limit */
-async function timesOf(store, untilMs, limit) {
+/** @param {() => Promise<unknown>} call */
+async function timesOf(call) {
   /** @type {number[]} */
   const times = [];
   for (let round = 0; round < rounds; round += 1) {
     const start = performance.now();
-    const { timers } = await store.due(untilMs, limit);
+    await call();
     times.push(performance.now() - start);
-    if (timers.length !== Math.max(0, Math.min(limit, untilMs - startMs))) throw new Error(`${timers.length} were due`);
   }
   times.sort((a, b) => a - b);
   const at = (/** @type {number} */ p) => (times[Math.floor(times.length * p)] ?? 0).toFixed(2);
   return `p50 ${at(0.5)} ms, p90 ${at(0.9)} ms`;
+}
+
+/** @param {Store} store @param {number} due */
+async function look(store, due) {
+  const { timers } = await store.due(startMs + due, 100);
+  if (timers.length !== due) throw new Error(`${timers.length} were due, not ${due}`);
 }
 
 const load = () => loadavg()[0]?.toFixed(1);
@@ -176,10 +181,12 @@ for (const name of (values.store ?? Object.keys(places).join()).split(",")) {
   try {
     if (bytes !== undefined) console.log(`${name}: ${Math.round(bytes)} bytes a conversation, without log`);
     for (const [way, store] of Object.entries(ways)) {
-      await store.due(startMs, 1);
-      console.log(
-        `${name}, ${way}: nothing due ${await timesOf(store, startMs, 100)}; 100 due ${await timesOf(store, startMs + 100, 100)}; load ${load()}`,
-      );
+      await look(store, 0);
+      console.log(`${name}, ${way}, load ${load()}`);
+      // What a round trip costs at all at this moment.
+      console.log(`  one conversation read: ${await timesOf(() => store.load("nobody"))}`);
+      console.log(`  nothing due: ${await timesOf(() => look(store, 0))}`);
+      console.log(`  100 due: ${await timesOf(() => look(store, 100))}`);
       await store.close();
     }
   } finally {
