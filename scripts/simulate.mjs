@@ -63,7 +63,10 @@ async function main() {
     ]))
       sum[name] += told.figures[name];
     for (const [name, times] of Object.entries(told.figures.faults)) faults[name] = (faults[name] ?? 0) + times;
-    if (told.broken.length > 0) failed.push(told);
+    if (told.broken.length > 0) {
+      failed.push(told);
+      console.log(`\nseed ${told.seed}: ${told.broken[0]}`);
+    }
     bar.show(
       sum.done,
       `${figure(sum.transitions / seconds())} transitions/s${failed.length > 0 ? `, ${failed.length} FAILED` : ""}`,
