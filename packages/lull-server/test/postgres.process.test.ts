@@ -97,7 +97,7 @@ test("a start without the database says so in one line", async () => {
 
 test("a database that goes away fails readiness and refuses messages, and is back by itself", async () => {
   const { url, output, send } = await serve({ LULL_STORE_TIMEOUT_MS: "1500" });
-  expect(output.out).toContain('durability "disk"');
+  await vi.waitFor(() => expect(output.out).toContain('durability "disk"'), 10_000);
   expect((await fetch(`${url}/readyz`)).status).toBe(200);
   expect((await send("1", "?wait=10")).status).toBe(200);
 
