@@ -235,7 +235,8 @@ export function attemptHandle(
     },
 
     async reply(answer, options = {}) {
-      const whole = wholeAnswer(answer, settings);
+      // Which reply was crossed is known to the process that holds the turn.
+      const { amends: _, ...whole } = wholeAnswer(answer, settings);
       return insist(options, async () => {
         let full = false;
         let claim: Held | null = null;

@@ -53,7 +53,7 @@ export async function tryPart(
     return partReceipt({ status: "unknown", error: messageOf(error) }, channel);
   } finally {
     timer.abort(enough);
-    stop.abort();
+    if (!stop.signal.aborted) stop.abort();
   }
 }
 
@@ -176,6 +176,8 @@ export function deliveryOf(
           outbox.to,
         )
       : [];
+  // A draft of this very answer is nearer than what it amends.
+  const amends = head?.kind === "reply" && index === 0 && outbox.draft === undefined ? head.amends : undefined;
   const traces = inputs.flatMap(({ trace }) => trace ?? []);
   const { draft } = record;
   const replaces = index === 0 && draft != null && draft.id === outbox.draft;
@@ -191,6 +193,7 @@ export function deliveryOf(
     cause: outbox.cause === "retract" ? "send" : outbox.cause,
     ...(traces.length > 0 && { traces }),
     ...(replaces && { draft: { key: draft.id, ...(draft.externalId !== undefined && { id: draft.externalId }) } }),
+    ...(amends !== undefined && { draft: { key: `${amends.replyId}:0`, id: amends.externalId } }),
     address: addressOf(record, log),
     ...(head?.metadata === undefined ? {} : { metadata: head.metadata }),
   };

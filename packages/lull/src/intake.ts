@@ -106,7 +106,8 @@ export function checkId(field: string, value: unknown, settings: Settings): stri
   if (value === "") invalid(field, "must not be empty.");
   if (value.includes("\0")) invalid(field, "must not contain NUL.");
   if (!value.isWellFormed()) invalid(field, "must not contain lone surrogates.");
-  if (byteLength(value) > settings.maxIdBytes)
+  // No character of a string takes more than three bytes: most ids need not be encoded to be measured.
+  if (value.length * 3 > settings.maxIdBytes && byteLength(value) > settings.maxIdBytes)
     invalid(field, `must be at most ${settings.maxIdBytes} bytes (limits.maxIdBytes).`);
   return value;
 }

@@ -157,6 +157,7 @@ export type LogBody =
       address: Json;
       metadata?: JsonObject | undefined;
       wait?: Wait | undefined;
+      amends?: Amends | undefined;
     }
   | { kind: "part"; replyId: string; index: number; part: Part }
   | {
@@ -277,6 +278,13 @@ export interface Wait {
 export interface Crossing {
   replyId: string;
   seq: Seq;
+}
+
+/** A message of the bot's that is on the screen, to be changed into what is said now. */
+export interface Amends {
+  replyId: string;
+  /** The platform's id of it. */
+  externalId: string;
 }
 
 /** How replies met the user: what `turn.crossed` and windows that adapt rest on. */
@@ -574,6 +582,7 @@ export type ProtocolEvent =
       parts: readonly Part[] | null;
       open: boolean;
       metadata?: JsonObject;
+      amends?: Amends;
       /** Given through another process than the holder's: nobody sends it right now. */
       elsewhere?: true;
     } & Held)
@@ -652,6 +661,7 @@ export interface NewReply extends Pick<Outbox, "replyId" | "fence" | "to"> {
   open?: boolean;
   overtaken?: boolean;
   metadata?: JsonObject | undefined;
+  amends?: Amends | undefined;
 }
 
 /** What a `receipt` entry says besides the state. */

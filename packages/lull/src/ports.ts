@@ -233,7 +233,10 @@ export interface Delivery {
   cause: "turn" | "fallback" | "send";
   address: Json;
   metadata?: JsonObject;
-  /** A draft of this part is on the screen: turn it into the part, or send the part and then delete it. */
+  /**
+   * A draft of this part, or the reply that it amends, is on the screen: turn that into the part, or send the part and
+   * then delete it.
+   */
   draft?: { key: string; id?: string };
   /** Trace contexts (`traceparent`) of the inputs the reply answers. */
   traces?: string[];

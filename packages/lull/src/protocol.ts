@@ -153,9 +153,9 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
   // --- the outbox
 
   /** To the log and into the outbox. */
-  function post({ parts, overtaken = false, metadata, sealed = true, open = false, ...reply }: m.NewReply): m.Outbox {
+  function post({ parts, overtaken = false, sealed = true, open = false, metadata, amends, ...reply }: m.NewReply) {
     const wait = reply.cause === "turn" && r.window !== null ? window.quietWait(r.window, now, limits) : undefined;
-    const content = { parts: [...parts], open, overtaken, metadata, wait, address: r.address };
+    const content = { parts: [...parts], open, overtaken, metadata, amends, wait, address: r.address };
     const seq = note({ kind: "reply", from: r.answered, ...reply, ...content });
     r.outbox = m.outboxOf(r, { ...reply, ...drafts.place(r, reply.to), sealed, open }, seq, parts.length, now);
     return r.outbox;
@@ -399,7 +399,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
         return { is: "committed", replyId: null, sends: false };
       }
       const flags = { sealed: lease.sealed || open, open, overtaken: newer !== null };
-      const outbox = post({ cause: "turn", replyId, fence, to, parts, metadata, ...flags });
+      const outbox = post({ cause: "turn", replyId, fence, to, parts, metadata, amends: e.amends, ...flags });
       Object.assign(r, { answered: to, window: newer?.count ? newer : null, effects: {} });
       endSpan();
       r.tempo = window.counted(r.tempo, now);

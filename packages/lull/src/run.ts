@@ -12,6 +12,7 @@ import { type Drafting, drafting } from "./drafting.ts";
 import { LullError } from "./errors.ts";
 import type { LullEvent } from "./events.ts";
 import type {
+  Amends,
   ConversationId,
   ConversationRecord,
   Fallback,
@@ -64,6 +65,14 @@ export interface Attempt {
   /** Resolves `turn.ended`, once. */
   end(outcome: AttemptOutcome): void;
   ended: Promise<AttemptOutcome>;
+}
+
+/** A reply that the user may not have read. */
+interface Crossed {
+  replyId: string;
+  parts: Part[];
+  /** The platform's id of its first part, if it said one. */
+  externalId: string | undefined;
 }
 
 /** A part said, until its first try is settled. */
@@ -380,12 +389,15 @@ export function performer(place: Place): Performer {
       }
       void deadline(run, attempt);
       showTyping(run, true);
-      const turn = turnFor(run, attempt, record, tail, await crossedParts(run, record));
+      const crossed = await crossedReply(run, record);
+      if (!current()) return;
+      const turn = turnFor(run, attempt, record, tail, crossed?.parts ?? null);
       attempt.sinceMs = clock.monotonic();
       const result = await partsOf(await call(respond, turn), turn, settings, () => attempt.said > 0);
       if (attempt.said === 0) thought(clock.monotonic() - attempt.sinceMs);
       await attempt.drafts?.finish();
-      if (current()) dispatch(run, { type: "answered", ...result });
+      const { amends, ...whole } = result;
+      if (current()) dispatch(run, { type: "answered", ...whole, ...(amends && amended(run, crossed, whole.parts)) });
     } catch (error) {
       await attempt.drafts?.finish();
       if (!current()) return;
@@ -423,16 +435,26 @@ export function performer(place: Place): Performer {
     if (running()) dispatch(run, { type: "timed-out" });
   }
 
-  /** What the reply said that the turn's first message crossed; null if there is none, or it is gone. */
-  async function crossedParts(run: Run, { window, seq: newest }: ConversationRecord): Promise<Part[] | null> {
+  /** The reply that the turn's first message crossed; null if there is none, or the log has lost it. */
+  async function crossedReply(run: Run, { window, seq: newest }: ConversationRecord): Promise<Crossed | null> {
     const crossed = window?.crossed;
     if (crossed === undefined) return null;
     const { entries } = await store.log(run.id, { from: crossed.seq, limit: Math.min(newest - crossed.seq + 1, 100) });
-    const parts = entries.flatMap((entry) => {
-      if (entry.kind === "reply" && entry.replyId === crossed.replyId) return entry.parts;
-      return entry.kind === "part" && entry.replyId === crossed.replyId ? [entry.part] : [];
-    });
-    return parts.length === 0 ? null : parts;
+    const mine = entries.filter((entry) => "replyId" in entry && entry.replyId === crossed.replyId);
+    const parts = mine.flatMap((entry) =>
+      entry.kind === "reply" ? entry.parts : entry.kind === "part" ? [entry.part] : [],
+    );
+    const sent = mine.find((entry) => entry.kind === "receipt" && entry.externalId !== undefined);
+    const externalId = sent?.kind === "receipt" ? sent.externalId : undefined;
+    return parts.length === 0 ? null : { replyId: crossed.replyId, parts, externalId };
+  }
+
+  /** The crossed reply as the platform knows it, if one message can become the other there. */
+  function amended(run: Run, crossed: Crossed | null, parts: readonly Part[] | null): { amends: Amends } | null {
+    const channel = choose(channels, run.worker.record?.address);
+    if (crossed?.externalId === undefined || channel?.draft === undefined) return null;
+    if (crossed.parts.length !== 1 || parts?.length !== 1) return null;
+    return { amends: { replyId: crossed.replyId, externalId: crossed.externalId } };
   }
 
   function turnFor(

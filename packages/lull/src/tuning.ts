@@ -13,6 +13,8 @@ export function busyOf(busy: WhenBusy, record: Pick<ConversationRecord, "tuning"
 
 /** The limits of this conversation. `limits`, `busy`: the bot's. */
 export function tuned(limits: Limits, busy: WhenBusy, record: Pick<ConversationRecord, "tuning"> | null): Limits {
+  // Asked for every write, and nearly all conversations have no wishes.
+  if (record?.tuning === undefined && busy !== "queue") return limits;
   const { whenBusy: _, ...own } = record?.tuning ?? {};
   const { leadMs, adaptive, ...others } = limits;
   const mine = own.quietMs === undefined ? limits : { ...others, ...own };

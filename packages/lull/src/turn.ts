@@ -29,13 +29,16 @@ export type PartLike = string | Part;
 /**
  * What `respond()` gives back: text, parts, or `null` for a deliberate silence. `undefined` and `""` are
  * errors that say so, because they are nearly always a forgotten return or an empty model answer.
+ *
+ * `amends: true`: should this turn have crossed a reply (`turn.crossed`), the answer takes that reply's place on the
+ * screen, where the channel can change what it sent, and both are one part. Otherwise it is sent as usual.
  */
 export type Answer =
   | string
   | Part
   | PartLike[]
-  | { text: string; metadata?: JsonObject }
-  | { parts: PartLike[]; metadata?: JsonObject }
+  | { text: string; metadata?: JsonObject; amends?: boolean }
+  | { parts: PartLike[]; metadata?: JsonObject; amends?: boolean }
   | null;
 
 /**

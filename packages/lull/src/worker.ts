@@ -21,6 +21,7 @@
  * @module
  */
 import type {
+  Amends,
   ConversationRecord,
   Fence,
   Held,
@@ -75,7 +76,7 @@ export interface Worker {
   aborted: boolean;
   /** Parts said and not yet in the log. */
   says: Part[];
-  answer: { parts: Part[] | null; metadata?: JsonObject } | null;
+  answer: { parts: Part[] | null; metadata?: JsonObject; amends?: Amends } | null;
   failure: { error: string; retryAfterMs?: number } | null;
   /** The part this worker may send: granted by `commit` or `attempt`. */
   grant: { index: number; tries: number; doubt: boolean } | null;
@@ -98,7 +99,7 @@ export type WorkerEvent =
   /** The store did not answer for so long that the engine gave up; nothing is known. */
   | { type: "unanswered" }
   | { type: "said"; part: Part }
-  | { type: "answered"; parts: Part[] | null; metadata?: JsonObject }
+  | { type: "answered"; parts: Part[] | null; metadata?: JsonObject; amends?: Amends }
   | { type: "threw"; error: string; retryAfterMs?: number }
   | { type: "timed-out" }
   | { type: "sent"; receipt: PartReceipt }
@@ -110,7 +111,7 @@ export type Exchange =
   | { do: "claim" }
   | { do: "discard"; reason: "superseded" | "handed-back" }
   | { do: "fail"; error: string; retryAfterMs?: number }
-  | { do: "commit"; parts: Part[] | null; open: boolean; metadata?: JsonObject }
+  | { do: "commit"; parts: Part[] | null; open: boolean; metadata?: JsonObject; amends?: Amends }
   | { do: "append"; index: number; part: Part }
   | { do: "close" }
   | { do: "attempt"; index: number }
@@ -156,11 +157,13 @@ export function step(w: Worker, event: WorkerEvent): void {
     case "said":
       w.says.push(event.part);
       return;
-    case "answered":
+    case "answered": {
       w.model = "ended";
       if (w.ending === "answered") return;
-      w.answer = { parts: event.parts, ...(event.metadata && { metadata: event.metadata }) };
+      const { type: _, ...answer } = event;
+      w.answer = answer;
       return;
+    }
     case "threw":
       w.model = "ended";
       // It was told that its answer is not wanted any more.

@@ -1,6 +1,6 @@
 // What makes the bot wait longer or shorter: typing, incomplete messages, messages that cannot wait, flush.
 import { describe, expect, it } from "vitest";
-import type { LullOptions } from "../../src/index.ts";
+import type { Answer, Channel, LullOptions } from "../../src/index.ts";
 import { bot } from "../support/bot.ts";
 
 describe("typing", () => {
@@ -362,5 +362,62 @@ describe("a reply that was crossed", () => {
     await clock.advance(20_000);
     expect(turns.at(-1)?.crossed).toBeNull();
     await lull.stop();
+  });
+});
+
+describe("an answer that amends", () => {
+  /** A platform whose messages can be changed; `ids`: it says what they are called. */
+  function platform(ids: boolean): { channel: Channel; shown: string[] } {
+    const shown: string[] = [];
+    let sent = 0;
+    const channel: Channel = {
+      name: "screen",
+      idempotent: true,
+      async draft() {
+        return {};
+      },
+      async deliver(part, { draft, index }) {
+        const text = part.type === "text" ? part.text : "";
+        shown.push(
+          draft === undefined ? `${index}: ${text}` : `${draft.key.split(":")[1]} ${draft.id} becomes ${text}`,
+        );
+        sent += 1;
+        return ids ? { status: "sent", id: `p${sent}` } : { status: "sent" };
+      },
+    };
+    return { channel, shown };
+  }
+
+  async function answers(channel: Channel, ...given: Answer[]): Promise<void> {
+    const { clock, lull, hear } = bot({ channels: [channel], respond: async () => given.shift() ?? null });
+    await lull.start();
+    await hear("a");
+    await clock.advance(6_100);
+    await hear("and more");
+    await clock.advance(20_000);
+    await lull.stop();
+  }
+
+  it("takes the place of the reply that was crossed", async () => {
+    const { channel, shown } = platform(true);
+    await answers(channel, "first", { text: "better", amends: true });
+    expect(shown).toEqual(["0: first", "0 p1 becomes better"]);
+  });
+
+  it("is sent as usual where nothing was crossed, the platform cannot, or a reply has several parts", async () => {
+    const nameless = platform(false);
+    await answers(nameless.channel, "first", { text: "better", amends: true });
+    expect(nameless.shown).toEqual(["0: first", "0: better"]);
+    const several = platform(true);
+    await answers(several.channel, "first", { parts: ["one", "two"], amends: true });
+    await answers(several.channel, ["one", "two"], { text: "better", amends: true });
+    expect(several.shown).toEqual(["0: first", "0: one", "1: two", "0: one", "1: two", "0: better"]);
+    const plain = platform(true);
+    await answers(plain.channel, { text: "first", amends: true }, { text: "next", amends: false });
+    expect(plain.shown).toEqual(["0: first", "0: next"]);
+    const fixed = platform(true);
+    const { draft: _, ...cannot } = fixed.channel;
+    await answers(cannot, "first", { text: "better", amends: true });
+    expect(fixed.shown).toEqual(["0: first", "0: better"]);
   });
 });
