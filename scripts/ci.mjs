@@ -29,13 +29,19 @@ const steps = [
   ["fresh clone", () => check("node scripts/fresh-clone.mjs")],
 ];
 
+/** Run only when they are named: they take long, or want the newest of somebody else's. @type {[string, () => Count][]} */
+const apart = [
+  ["compare chat-sdk", () => check("npm run compare:chat-sdk")],
+  ["newest chat", () => check("node scripts/newest-chat.mjs")],
+];
+
 const total = { passed: 0, failed: 0 };
 /** @type {string[]} */
 const summary = [];
 try {
   if (perform("install", () => check("npm ci"))) {
     perform("servers", () => check("node scripts/servers/install.mjs"));
-    for (const [name, step] of steps) {
+    for (const [name, step] of only.length === 0 ? steps : [...steps, ...apart]) {
       if (only.length === 0 || only.includes(name)) perform(name, step);
     }
   }
