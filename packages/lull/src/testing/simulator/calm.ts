@@ -10,7 +10,7 @@ import type { Plan } from "./plan.ts";
 import { epochMs } from "./scene.ts";
 
 export function calm(of: Case, plan: Plan, blame: Blame): void {
-  needed(of, blame);
+  needed(of, plan, blame);
   bounded(of, plan, blame);
   if (!isPlain(of, plan)) return;
   hushed(of, plan, blame);
@@ -18,7 +18,7 @@ export function calm(of: Case, plan: Plan, blame: Blame): void {
 }
 
 /** A run is discarded only because something newer came while it ran; every other run is an answer. */
-function needed({ id, runs, acked, asked, log }: Case, blame: Blame): void {
+function needed({ id, runs, acked, asked, log }: Case, { profile }: Plan, blame: Blame): void {
   for (const run of runs) {
     const end = log.find((entry) => entry.kind === "ended" && entry.fence === run.fence);
     if (end === undefined) continue;
@@ -26,7 +26,9 @@ function needed({ id, runs, acked, asked, log }: Case, blame: Blame): void {
     const newer = acked.some(({ status, order, atMs }) => status === "accepted" && order > run.order && atMs <= endMs);
     // An effect that has begun is not broken off.
     const listens = !run.deaf && !run.style.endsWith("once");
-    if (listens && (run.ended === null || run.ended.atMs > endMs))
+    // What another process did to it the holder hears with its next renewal, if not sooner.
+    const toldByMs = endMs + (end.outcome === "superseded" ? 0 : Math.ceil(profile.leaseMs / 3));
+    if (listens && (run.ended === null || run.ended.atMs > toldByMs))
       blame("calm", `${id} run ${run.nth} was discarded at ${endMs}, and nobody told it`);
     const operated = ["handoff", "humanReply", "reset"].some((what) => asked.has(what as never));
     if (!newer && !operated) blame("calm", `${id} run ${run.nth} was discarded, and nothing newer had come`);
