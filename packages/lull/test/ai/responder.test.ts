@@ -14,7 +14,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { memory, type Part, type Respond, type Responded, type Turn } from "../../src/index.ts";
 import { createWorld, type Setting } from "../scenarios/world.ts";
-import { lines, type Said, scripted } from "./support/model.ts";
+import { lines, major, type Said, scripted } from "./support/model.ts";
 import { strict } from "./support/strict.ts";
 
 const says = (answer: Said | ((nth: number) => Said)) =>
@@ -94,6 +94,16 @@ describe("results of the SDK", () => {
     });
     expect(await sent(aiResponder({ model }))).toEqual([{ type: "text", text: "Hello there." }]);
     expect(model.calls).toHaveLength(2);
+  });
+
+  it("a stream that ended without a word is none either", async () => {
+    for (const finish of ["other", "error", ...(major === 7 ? ["interrupted"] : [])]) {
+      const model = says((nth) => (nth === 1 ? { text: "Half an", finish } : "Half an answer."));
+      expect(await sent(aiResponder({ model }))).toEqual([{ type: "text", text: "Half an answer." }]);
+    }
+    // A limit of the author's own is not the connection's fault.
+    const short = scripted({ answer: () => ({ text: "Half an", finish: "length" }) });
+    expect(await sent(aiResponder({ model: short }))).toEqual([{ type: "text", text: "Half an" }]);
   });
 });
 

@@ -33,6 +33,8 @@ export type Said =
       text?: string;
       calls?: { tool: string; input: unknown }[];
       usage?: { inputTokens: number; outputTokens: number };
+      /** Ends so, and the provider gave no reason of its own. */
+      finish?: string;
     };
 
 export interface Scripted {
@@ -69,7 +71,8 @@ export function scripted({ answer, pause, deltaLength = 4, check }: Scripted): L
       input: JSON.stringify(input),
     }));
     const unified = toolCalls.length > 0 ? "tool-calls" : "stop";
-    return { full, toolCalls, usage: usageOf(full), finishReason: { unified, raw: unified } };
+    const finishReason = { unified: full.finish ?? unified, raw: full.finish === undefined ? unified : undefined };
+    return { full, toolCalls, usage: usageOf(full), finishReason };
   };
   const model = {
     specificationVersion: major === 7 ? "v4" : "v3",
