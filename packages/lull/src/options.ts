@@ -129,7 +129,6 @@ const day = 86_400_000;
 /** Defaults of every bound. */
 export const defaults = {
   startMs: 1_000,
-  eagerMs: 300,
   quietMs: presets.balanced.quietMs,
   maxWaitMs: 45_000,
   typingMs: 6_000,
@@ -154,6 +153,9 @@ export const defaults = {
   concurrency: 100,
   scanMs: 750,
 } as const;
+
+/** What `startMs: "eager"` means. */
+const eagerMs = 300;
 
 /** Longest duration any setting may have: ten years. Keeps sums of instants far from 2⁵³. */
 const longestMs = 3_650 * day;
@@ -241,7 +243,7 @@ export function checkDebounce(value: Preset | Debounce, name = "debounce", model
   const quietMs = whole(`${name}.quietMs`, value.quietMs, defaults.quietMs, 0, longestMs);
   const usualMs = Math.min(defaults.startMs, quietMs);
   const named = value.startMs === "eager" || value.startMs === "frugal" ? value.startMs : null;
-  const start = named === "eager" ? Math.min(defaults.eagerMs, quietMs) : named === null ? value.startMs : undefined;
+  const start = named === "eager" ? Math.min(eagerMs, quietMs) : named === null ? value.startMs : undefined;
   if (typeof start === "string") refuse(`${name}.startMs`, "a whole number, eager or frugal", start);
   const startMs = whole(`${name}.startMs`, start, usualMs, 0, longestMs);
   const maxWaitMs = whole(`${name}.maxWaitMs`, value.maxWaitMs, Math.max(defaults.maxWaitMs, quietMs), 0, longestMs);
