@@ -126,6 +126,14 @@ describe("backup and restore", () => {
       code: 2,
       err: expect.stringContaining("pg_dump"),
     });
+    for (const [command, told] of [
+      ["backup", "BGSAVE"],
+      ["scrub", "BGREWRITEAOF"],
+    ] as const)
+      expect(await lull(place, [command], { LULL_STORE: "redis://db" })).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(told),
+      });
     expect(await lull(place, ["backup"], { LULL_STORE: "memory:" })).toMatchObject({ code: 2 });
     expect(await lull(place, ["backup"])).toMatchObject({ code: 1, err: expect.stringContaining("no database") });
     expect(await lull(place, ["restore", bin])).toMatchObject({ code: 1, err: expect.stringContaining("no intact") });

@@ -2,10 +2,13 @@ import { chmod, rename, rm, stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { Sources } from "../config.ts";
 import { CliError } from "./client.ts";
-import { checkDatabase, sqlitePath, sync, withDatabase } from "./files.ts";
+import { checkDatabase, type Instead, sqlitePath, sync, withDatabase } from "./files.ts";
 
-const instead = (schema: string) =>
-  `Use its own tools: pg_dump --schema=${schema} --format=custom for Postgres (a snapshot while it serves), or continuous archiving.`;
+const instead: Instead = {
+  postgres: (schema) =>
+    `Use its own tools: pg_dump --schema=${schema} --format=custom (a snapshot while it serves), or continuous archiving.`,
+  redis: "Use its own tools: copy its snapshot after BGSAVE, or its append-only files; see docs/operate.md.",
+};
 
 /**
  * `lull backup`: one consistent copy of the SQLite file while servers write to it. Written beside its final name, checked,

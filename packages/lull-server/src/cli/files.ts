@@ -10,14 +10,21 @@ import { sqliteDriver } from "../driver.ts";
 import { placeOf, placeTitle } from "../store.ts";
 import { CliError } from "./client.ts";
 
+/** The tools of stores that are somebody else's. `postgres` is given the schema. */
+export interface Instead {
+  postgres: (schema: string) => string;
+  redis: string;
+}
+
 /** @throws CliError for stores without a file: with the tool to use instead */
-export async function sqlitePath(sources: Sources, instead: (address: string) => string): Promise<string> {
+export async function sqlitePath(sources: Sources, instead: Instead): Promise<string> {
   try {
     const { config } = await loadConfig(sources);
     const place = placeOf(config.store);
     if (place.kind === "sqlite") return place.path;
     if (place.kind === "memory") throw new CliError("The store is memory: it has no file.", 2);
-    throw new CliError(`The store is ${placeTitle(place, config)}. ${instead(config.storeSchema)}`, 2);
+    const advice = place.kind === "postgres" ? instead.postgres(config.storeSchema) : instead.redis;
+    throw new CliError(`The store is ${placeTitle(place, config)}. ${advice}`, 2);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     throw new CliError(error.problems.map((problem) => `lull: ${problem}`).join("\n"), 2);

@@ -5,10 +5,13 @@ import { sqlite } from "lull/sqlite";
 import type { Sources } from "../config.ts";
 import { exists } from "./backup.ts";
 import { CliError } from "./client.ts";
-import { checkDatabase, sqlitePath, sync, withDatabase } from "./files.ts";
+import { checkDatabase, type Instead, sqlitePath, sync, withDatabase } from "./files.ts";
 
-const instead = (schema: string) =>
-  `Use its own tools (pg_restore for schema ${schema}), then start servers with LULL_START_PAUSED=on.`;
+const paused = "then start servers with LULL_START_PAUSED=on.";
+const instead: Instead = {
+  postgres: (schema) => `Use its own tools (pg_restore, schema ${schema}), ${paused}`,
+  redis: `Put its snapshot or append-only files back with its own tools, ${paused}`,
+};
 
 /**
  * `lull restore`: puts a backup where servers look for their database. The copy is paused: what had waited when the backup

@@ -2,9 +2,12 @@ import { LullError } from "lull";
 import { scrub as scrubDatabase } from "lull/sqlite";
 import type { Sources } from "../config.ts";
 import { CliError } from "./client.ts";
-import { sqlitePath, withDatabase } from "./files.ts";
+import { type Instead, sqlitePath, withDatabase } from "./files.ts";
 
-const instead = (schema: string) => `Run there: VACUUM FULL ${schema}.lull_log, ${schema}.lull_record`;
+const instead: Instead = {
+  postgres: (schema) => `Run there: VACUUM FULL ${schema}.lull_log, ${schema}.lull_record`,
+  redis: "Nothing stays in its memory; rewrite its files with BGSAVE and BGREWRITEAOF.",
+};
 
 /** `lull scrub`: no trace of what was erased or pruned stays in the file or its log. Beside running servers, too. */
 export async function scrub(sources: Sources): Promise<void> {
