@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { EntryOf } from "../../model.ts";
 import type { Blame, Case } from "./checker.ts";
 import type { Acked } from "./ledger.ts";
 import type { Plan } from "./plan.ts";
@@ -20,7 +21,7 @@ export function calm(of: Case, plan: Plan, blame: Blame): void {
 /** A run is discarded only because something newer came while it ran; every other run is an answer. */
 function needed({ id, runs, acked, asked, log }: Case, { profile }: Plan, blame: Blame): void {
   for (const run of runs) {
-    const end = log.find((entry) => entry.kind === "ended" && entry.fence === run.fence);
+    const end = log.find((entry): entry is EntryOf<"ended"> => entry.kind === "ended" && entry.fence === run.fence);
     if (end === undefined) continue;
     const endMs = end.atMs - epochMs;
     const newer = acked.some(({ status, order, atMs }) => status === "accepted" && order > run.order && atMs <= endMs);
