@@ -67,7 +67,7 @@ export async function startRedis({ settings = {}, sentinel = false } = {}) {
 
   /** @param {string[]} command */
   async function run(...command) {
-    const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 2_000 } });
+    const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 10_000 } });
     client.on("error", () => {});
     await client.connect();
     try {
