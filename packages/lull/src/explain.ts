@@ -30,8 +30,12 @@ export function explain(
   const lines: string[] = [];
   const began = new Map<number, EntryOf<"attempt">>();
   const replies = new Map<string, EntryOf<"reply">>();
+  const drafted = new Set<string>();
   let last: number | null = null;
   for (const entry of log) {
+    if (entry.kind === "draft") drafted.add(entry.draftId);
+    // Taking a draft back goes through the outbox, and is told by its own entry.
+    if (entry.kind === "receipt" && drafted.has(entry.replyId)) continue;
     const at = clockTime(entry.atMs);
     const text = sentence(entry, began, replies, last);
     if (entry.kind === "attempt") began.set(entry.fence, entry);

@@ -135,8 +135,15 @@ describe("drafts", () => {
         return null;
       },
     });
-    await (await w.process("P1")).hears("m1");
+    const one = await w.process("P1");
+    await one.hears("m1");
     await w.until(3_500);
+    const told = (await one.lull.explain("c")).map((line) => line.slice(13));
+    expect(told.slice(2, 5)).toEqual([
+      "Provisional text is being shown.",
+      "The bot chose to stay silent (versions 1 to 1).",
+      "The draft was taken back.",
+    ]);
     expect(on().steps).toEqual(['1500 shows b1 "1.1"', '2500 edits b1 "1.1 1.2"', "3000 takes back b1"]);
     expect(await drafts(w)).toEqual(["shown", "retracted"]);
     await w.verify();

@@ -71,6 +71,14 @@ describe("refused", () => {
     [{ channels: {} }, "channels must be an array of channels; got {} (object)"],
     [{ channels: [{ name: "x" }] }, 'channels[0] must be an object with deliver; got {"name":"x"} (object)'],
     [
+      { channels: [{ name: "x", idempotent: true, deliver() {}, draft: true }] },
+      "channels[0].draft must be a function",
+    ],
+    [
+      { channels: [{ name: "x", idempotent: true, deliver() {}, draftMs: 0 }] },
+      "channels[0].draftMs must be a whole number from 1",
+    ],
+    [
       {
         channels: [
           { name: "x", idempotent: true, deliver() {} },
