@@ -66,6 +66,25 @@ function errorOf(call: () => unknown): LullError {
   return expect.unreachable("should have been refused");
 }
 
+test("what is learned of a user's pace may be there or not, and is looked at where it is", () => {
+  const shown = { replyId: "r", seq: 3, atMs: startMs };
+  const learned = {
+    ...window,
+    reason: "pace",
+    baseMs: 7_000,
+    typingSinceMs: startMs,
+    crossed: { replyId: "r", seq: 3 },
+  };
+  const record = { ...full, window: learned, pace: { shown, replies: 4, crossed: 1, factor: 1.3 } };
+  expect(decodeRecord("c", encodeRecord(record as ConversationRecord))).toEqual(record);
+  for (const factor of [0, -1, 11, "1", null]) {
+    const wrong = { ...record, pace: { ...record.pace, factor } };
+    expect(errorOf(() => decodeRecord("c", encodeRecord(wrong as ConversationRecord))).message).toMatch(/pace\.factor/);
+  }
+  const nameless = { ...record, window: { ...learned, crossed: { seq: 3 } } };
+  expect(errorOf(() => decodeRecord("c", encodeRecord(nameless as never))).message).toMatch(/window\.crossed\.replyId/);
+});
+
 test("a record comes back as it was, unknown fields included", () => {
   const record = { ...full, later: { anything: [1] } };
   expect(decodeRecord("c", encodeRecord(record))).toEqual(record);
