@@ -169,6 +169,14 @@ export async function startBot(
   };
 }
 
+/** Nothing is answered before `flush`, however slow the machine is; the model starts when it may. */
+export const patient = (startMs = 60_000) => ({ debounce: { quietMs: 60_000, startMs, maxWaitMs: 120_000 } });
+
+/** The person has said everything: answers now. */
+export async function flush({ lull }: Pick<Running, "lull">): Promise<void> {
+  for (const { id } of (await lull.list()).conversations) await lull.flush(id);
+}
+
 /** Waits until it is so, or fails with what it is instead. */
 export async function until<T>(probe: () => T | Promise<T>, so: (value: T) => boolean, ms = 10_000): Promise<T> {
   const endMs = clock.monotonic() + ms;

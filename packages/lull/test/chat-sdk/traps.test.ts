@@ -7,8 +7,10 @@ import { withLull } from "lull/chat-sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   all,
+  flush,
   memoryState,
   type Platforms,
+  patient,
   person,
   plainBot,
   quiet,
@@ -179,7 +181,7 @@ describe("6, no idempotency key", () => {
 
 describe("7, a lock for a whole chat", () => {
   it("telegram: topics of a forum are answered each in its place, and no message is dropped for another topic's", async () => {
-    const one = await start(platforms, memory());
+    const one = await start(platforms, memory(), patient());
     const { telegram } = platforms;
     for (const [id, topic] of [
       [1, 11],
@@ -191,6 +193,7 @@ describe("7, a lock for a whole chat", () => {
         telegram.message({ chat: -100, id, from: 7, inGroup: true, topic, text: `@bot m${id}` }),
         one.hook("telegram"),
       );
+    await flush(one);
     await shown(() => telegram.texts(), 3);
     await sleep(300);
     const posts = telegram.calls
@@ -224,11 +227,18 @@ describe("8, a package that moves fast", () => {
 describe("9, what a state adapter cannot see", () => {
   it("posting rejects when newer input came first, and the turn starts over with everything", async () => {
     const outcomes: string[] = [];
+    let delivered = false;
+    const started: string[] = [];
     const one = await start(platforms, memory(), {
+      debounce: { quietMs: 0, startMs: 0 },
       async handler(thread, message, context) {
         const texts = all(message, context);
-        // Deaf to the signal, as most handlers are.
-        await sleep(200);
+        started.push(texts.join("+"));
+        // Deaf to the signal, as most handlers are; done when the second message is there.
+        await until(
+          () => delivered,
+          (done) => done,
+        );
         await thread.post(`re: ${texts.join("+")}`).then(
           () => outcomes.push("posted"),
           (error: unknown) => {
@@ -240,8 +250,12 @@ describe("9, what a state adapter cannot see", () => {
     });
     const { says, double } = person("telegram", platforms);
     await double.deliver(says(1, "m1"), one.hook("telegram"));
-    await sleep(150);
+    await until(
+      () => started,
+      (texts) => texts.includes("m1"),
+    );
     await double.deliver(says(2, "m2"), one.hook("telegram"));
+    delivered = true;
     await shown(() => double.texts());
     await sleep(200);
     expect(double.texts()).toEqual(["re: m1+m2"]);
@@ -265,10 +279,11 @@ describe("9, what a state adapter cannot see", () => {
   });
 
   it("fifteen messages in one window all reach the handler", async () => {
-    const one = await start(platforms, memory());
+    const one = await start(platforms, memory(), patient());
     const { telegram } = platforms;
     for (let id = 1; id <= 15; id++)
       await telegram.deliver(telegram.message({ chat: 42, id, text: `m${id}` }), one.hook("telegram"));
+    await flush(one);
     await shown(() => telegram.texts());
     await sleep(300);
     expect(telegram.texts()).toEqual([`re: ${Array.from({ length: 15 }, (_, at) => `m${at + 1}`).join("+")}`]);
@@ -324,7 +339,7 @@ describe("handlers", () => {
   });
 
   it("in a group: a mention opens the turn, what its author adds belongs to it, others disturb nobody", async () => {
-    const one = await start(platforms, memory(), { modelMs: 300 });
+    const one = await start(platforms, memory(), patient());
     const { telegram } = platforms;
     const says = (id: number, from: number, text: string) =>
       telegram.deliver(telegram.message({ chat: -100, id, from, inGroup: true, text }), one.hook("telegram"));
@@ -332,6 +347,7 @@ describe("handlers", () => {
     await says(2, 7, "@bot hi");
     await says(3, 7, "my order is late");
     await says(4, 8, "lol");
+    await flush(one);
     await shown(() => telegram.texts());
     await sleep(300);
     expect(telegram.texts()).toEqual(["re: @bot hi+my order is late"]);
@@ -339,13 +355,17 @@ describe("handlers", () => {
 
   it("two ids of one person are one conversation where the scope says so", async () => {
     const alias: Record<string, string> = { "15550001": "ada", "99887766": "ada" };
-    const one = await start(platforms, memory(), { scope: ({ author }) => `person ${alias[author] ?? author}` });
+    const one = await start(platforms, memory(), {
+      scope: ({ author }) => `person ${alias[author] ?? author}`,
+      ...patient(),
+    });
     const { whatsapp } = platforms;
     for (const [from, id, text] of [
       ["15550001", "w1", "hi"],
       ["99887766", "w2", "it is me"],
     ] as const)
       await whatsapp.deliver(whatsapp.message({ from, id, text }), one.hook("whatsapp"));
+    await flush(one);
     await shown(() => whatsapp.texts());
     await sleep(300);
     expect(whatsapp.texts()).toEqual(["re: hi+it is me"]);
