@@ -1,7 +1,7 @@
 // Writes the table of platforms into docs/channels.md, from packages/lull/src/channels/platforms.ts (built).
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { platformTable } from "../packages/lull/dist/channels/index.js";
+import { platformTable } from "lull/channels";
 
 const path = fileURLToPath(new URL("../docs/channels.md", import.meta.url));
 const page = readFileSync(path, "utf8");

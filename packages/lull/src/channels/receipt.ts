@@ -46,7 +46,7 @@ function chain(error: unknown): Loose[] {
   while (typeof next === "object" && next !== null && found.length < 5) {
     const one = next as Loose;
     found.push(one);
-    next = one["cause"] ?? one["originalError"] ?? one["original"] ?? one["error"];
+    next = one.cause ?? one.originalError ?? one.original ?? one.error;
   }
   return found;
 }
@@ -56,39 +56,39 @@ function numberOf(...values: unknown[]): number | undefined {
 }
 
 function statusOf(one: Loose): number | undefined {
-  const response = one["response"] as Loose | undefined;
-  const status = [one["status"], one["statusCode"], one["error_code"], response?.["status"]].find(
+  const response = one.response as Loose | undefined;
+  const status = [one.status, one.statusCode, one.error_code, response?.status].find(
     (value) => typeof value === "number" && value >= 300 && value < 600,
   );
   if (status !== undefined) return status as number;
-  const word = (one["data"] as Loose | undefined)?.["error"];
-  for (const name of [word, one["code"]])
+  const word = (one.data as Loose | undefined)?.error;
+  for (const name of [word, one.code])
     if (typeof name === "string" && Object.hasOwn(wordsOf, name)) return wordsOf[name];
   // A word of Slack's that is in no list is a refusal: `channel_not_found`, `is_archived`.
-  if (typeof word === "string" && one["code"] === "slack_webapi_platform_error") return 400;
-  if (one["code"] === "slack_webapi_rate_limited_error") return 429;
-  if (one["code"] !== "NETWORK_ERROR") return undefined;
+  if (typeof word === "string" && one.code === "slack_webapi_platform_error") return 400;
+  if (one.code === "slack_webapi_rate_limited_error") return 429;
+  if (one.code !== "NETWORK_ERROR") return undefined;
   // The adapters of the Chat SDK name a status only in words.
-  const said = /(?:status |error: |message: )([345]\d\d)\b/.exec(String(one["message"]));
+  const said = /(?:status |error: |message: )([345]\d\d)\b/.exec(String(one.message));
   return said === null ? undefined : Number(said[1]);
 }
 
 /** The platform's wish, in milliseconds. */
 function retryAfterOf(errors: readonly Loose[], nowMs: number): number | undefined {
   for (const one of errors) {
-    const parameters = one["parameters"] as Loose | undefined;
-    const raw = one["rawError"] as Loose | undefined;
-    const headers = (one["headers"] ?? (one["response"] as Loose | undefined)?.["headers"]) as Loose | undefined;
+    const parameters = one.parameters as Loose | undefined;
+    const raw = one.rawError as Loose | undefined;
+    const headers = (one.headers ?? (one.response as Loose | undefined)?.headers) as Loose | undefined;
     const header =
-      typeof headers?.["get"] === "function"
-        ? (headers["get"] as (name: string) => unknown).call(headers, "retry-after")
+      typeof headers?.get === "function"
+        ? (headers.get as (name: string) => unknown).call(headers, "retry-after")
         : headers?.["retry-after"];
     const date = typeof header === "string" && Number.isNaN(Number(header)) ? Date.parse(header) - nowMs : Number.NaN;
     if (date >= 0) return date;
     // discord.js counts in milliseconds, everybody else in seconds.
-    if (one["name"] === "RateLimitError" || String(one["name"]).startsWith("RateLimitError["))
-      return numberOf(one["retryAfter"], one["timeToReset"]);
-    const seconds = numberOf(parameters?.["retry_after"], raw?.["retry_after"], one["retryAfter"], header, told(one));
+    if (one.name === "RateLimitError" || String(one.name).startsWith("RateLimitError["))
+      return numberOf(one.retryAfter, one.timeToReset);
+    const seconds = numberOf(parameters?.retry_after, raw?.retry_after, one.retryAfter, header, told(one));
     if (seconds !== undefined) return Math.ceil(seconds * 1_000);
   }
   return undefined;
@@ -96,7 +96,7 @@ function retryAfterOf(errors: readonly Loose[], nowMs: number): number | undefin
 
 /** Discord's answer, which the adapter keeps as text. */
 function told(one: Loose): unknown {
-  return /"retry_after":\s*([\d.]+)/.exec(String(one["message"]))?.[1];
+  return /"retry_after":\s*([\d.]+)/.exec(String(one.message))?.[1];
 }
 
 /**
