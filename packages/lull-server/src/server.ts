@@ -16,6 +16,7 @@ import { createMetrics } from "./metrics.ts";
 import { createSchemas } from "./schemas.ts";
 import type { Config } from "./settings.ts";
 import { openStore, storeProblem } from "./store.ts";
+import { troubleWatcher } from "./troubles.ts";
 
 export interface Server {
   /** For example `http://127.0.0.1:8080`; the port is the real one. */
@@ -106,6 +107,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
   channels.bind(() => running.current);
   const closing = new AbortController();
   const metrics = createMetrics(running);
+  running.on(troubleWatcher(log));
   let replaced = new AbortController();
   /** One for each port. */
   const apps: { adminElsewhere: boolean; app: ReturnType<typeof createApp> }[] = [];
