@@ -247,7 +247,7 @@ export const settings = {
     kind: "string",
     group: "Answering",
     default: "demo",
-    doc: "Who answers: demo, openai, an https:// webhook, or none (only receive)",
+    doc: "Who answers: demo, openai, a webhook (https:// or http://), or none (only receive)",
   },
   whenBusy: {
     kind: "choice",
@@ -311,7 +311,7 @@ export const settings = {
     kind: "string",
     group: "Delivery",
     default: "events",
-    doc: "events (clients read them), or an https:// webhook called for each part",
+    doc: "events (clients read them), or a webhook (https:// or http://) called for each part",
   },
   deliverMaxMs: ms("Delivery", defaults.deliverMaxMs, "A part older than this is not tried any more", 1),
   deliverTimeoutMs: ms("Delivery", 30_000, "Time limit of one delivery request", 1, day),

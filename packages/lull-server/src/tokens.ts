@@ -67,6 +67,6 @@ export function botOf(token: string): string {
 
 export function invalidToken(): Problem {
   const detail =
-    "This is no token of this server: use `turn.token` as the webhook was given it. (Several processes need the same webhookSecret.)";
+    "This is no token of this server: use `turn.token` as the webhook was given it. Tokens outlive a restart, and are good for every process, only with the same webhookSecret: `lull secret` makes one. The turn is called for again with a new token.";
   return new Problem(403, "invalid-token", detail, { field: "token" });
 }

@@ -34,7 +34,7 @@ export function addressFault(text: string): string | null {
   } catch {
     return "is not a URL";
   }
-  if (url.protocol !== "https:" && url.protocol !== "http:") return "must be an https:// address";
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "must be an https:// or http:// address";
   if (url.username !== "" || url.password !== "") return "must not carry a password; set webhookAuthorization";
   return null;
 }

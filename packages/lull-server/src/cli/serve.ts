@@ -2,6 +2,7 @@ import { ConfigError, loadConfig, type Sources } from "../config.ts";
 import { createLogger } from "../log.ts";
 import { createServer, type Server } from "../server.ts";
 import type { Config } from "../settings.ts";
+import { redacted } from "../webhook.ts";
 import { CliError } from "./client.ts";
 import { hasColour, paint } from "./terminal.ts";
 
@@ -54,7 +55,7 @@ function announce(server: Server, config: Config, file: string | null): void {
   for (const { title, url } of server.channels) row(title.toLowerCase(), `webhook ${url} (signatures are checked)`);
   row("store", server.store);
   row("answers", answersText(config));
-  row("replies", config.deliver === "events" ? "read by clients from events" : "posted to the delivery webhook");
+  row("replies", repliesText(config));
   row("keys", config.apiKeys.length === 0 ? "none: only this machine is served" : `${config.apiKeys.length}`);
   if (config.bots !== undefined) row("bots", `the server's own, and ${Object.keys(config.bots).join(", ")}`);
   if (file !== null) row("settings", file);
@@ -74,8 +75,19 @@ function answersText(config: Config): string {
     case "none":
       return "nobody in this process: it only receives";
     default:
-      return "the answering webhook";
+      return `webhook ${redacted(config.respond)}${unsigned(config)}`;
   }
+}
+
+function repliesText(config: Config): string {
+  return config.deliver === "events"
+    ? "read by clients: GET /v1/conversations/{id}/events, or ?wait= when they send"
+    : `posted to webhook ${redacted(config.deliver)}${unsigned(config)}`;
+}
+
+function unsigned(config: Config): string {
+  const signed = config.webhookSecret.length > 0 || config.webhookAuthorization !== undefined;
+  return signed ? "" : " (not signed: `lull secret` makes a webhookSecret)";
 }
 
 function stopOnSignals(server: Server, stopTimeoutMs: number): void {
