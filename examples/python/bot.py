@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A bot on Python's standard library. LULL_WEBHOOK_SECRET=whsec_… python3 bot.py, and LULL_RESPOND=http://127.0.0.1:9000/ for lull."""
-import base64, hashlib, hmac, json, os, time
+import base64, hashlib, hmac, json, os, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-SECRET = base64.b64decode(os.environ["LULL_WEBHOOK_SECRET"].removeprefix("whsec_"))
+GIVEN = os.environ.get("LULL_WEBHOOK_SECRET") or sys.exit("Set LULL_WEBHOOK_SECRET, the same for lull: `npx lull secret` makes one.")
+SECRET = base64.b64decode(GIVEN.removeprefix("whsec_"))
 
 
 def answer(turn):  # your bot: everything the user has written since the last answer, in one go
@@ -14,7 +15,7 @@ def answer(turn):  # your bot: everything the user has written since the last an
 def is_ours(headers, body):  # Standard Webhooks: signed by lull, not older than five minutes
     signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     mac = "v1," + base64.b64encode(hmac.new(SECRET, signed, hashlib.sha256).digest()).decode()
-    is_fresh = abs(time.time() - int(headers["webhook-timestamp"])) < 300
+    is_fresh = abs(time.time() - int(headers.get("webhook-timestamp", 0))) < 300
     return is_fresh and any(hmac.compare_digest(mac, given) for given in headers["webhook-signature"].split())
 
 
