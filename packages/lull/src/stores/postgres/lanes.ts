@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { enough } from "../../clock.ts";
 import type { Clock } from "../../ports.ts";
 import { tooLate, toStoreError } from "./faults.ts";
 
@@ -76,7 +77,7 @@ export function lanes(concurrency: number, usualLimitMs: number, clock: Clock): 
       working.catch(() => {});
       return await Promise.race([working, late]);
     } finally {
-      done.abort();
+      done.abort(enough);
     }
   }
 
