@@ -127,6 +127,8 @@ async function fillRedis(call) {
   const record = recordOf("ID");
   /** @type {{ keys: string[], args: string[] }[]} */
   const groups = Array.from({ length: keys.shards }, () => ({ keys: [], args: [] }));
+  /** @type {Promise<unknown>[]} */
+  const under = [];
   /** @param {number} shard */
   const flush = async (shard) => {
     const group = groups[shard];
@@ -134,7 +136,8 @@ async function fillRedis(call) {
     const { ids, due, active } = keys.shard(shard);
     const all = [ids, due, active, ...group.keys];
     groups[shard] = { keys: [], args: [] };
-    await call(ids, ["EVAL", script, String(all.length), ...all, record, ...group.args]);
+    under.push(call(ids, ["EVAL", script, String(all.length), ...all, record, ...group.args]));
+    if (under.length >= 32) await Promise.all(under.splice(0));
   };
   for (let number = 1; number <= idle + armed; number += 1) {
     const id = `c${number}`;
@@ -145,6 +148,7 @@ async function fillRedis(call) {
     if ((group?.keys.length ?? 0) >= 1_000) await flush(own.shard);
   }
   for (let shard = 0; shard < keys.shards; shard += 1) await flush(shard);
+  await Promise.all(under);
 }
 
 /** @param {() => Promise<unknown>} call */
