@@ -79,9 +79,13 @@ export async function startFleet(mode, { modelMs }) {
         return;
       }
     },
-    /** What the person of a thread got. @param {string[]} names */
+    /**
+     * What the people of these threads got. `late`: replies after which something was stored, on a machine too busy to
+     * keep to the script: what came after a reply wants one of its own.
+     * @param {string[]} names
+     */
     judge(...names) {
-      let [replies, stale, lost] = [0, 0, 0];
+      let [replies, stale, lost, late] = [0, 0, 0, 0];
       for (const { said, shown } of names.map(of)) {
         replies += shown.length;
         const covered = new Set();
@@ -89,10 +93,12 @@ export async function startFleet(mode, { modelMs }) {
           for (const word of text.split("+")) covered.add(word);
           // Something was acknowledged a while before, and the reply does not know it.
           if (said.some((one) => one.storedMs < atMs - 250 && !covered.has(one.text))) stale += 1;
+          if (said.some((one) => one.storedMs > atMs - 250 && !covered.has(one.text))) late += 1;
         }
-        lost += said.filter((one) => !covered.has(one.text)).length;
+        // Only what was acknowledged: the rest its platform still has.
+        lost += said.filter((one) => Number.isFinite(one.storedMs) && !covered.has(one.text)).length;
       }
-      return { replies, stale, lost };
+      return { replies, stale, lost, late };
     },
     async close() {
       for (const process of processes) process.kill("SIGKILL");
