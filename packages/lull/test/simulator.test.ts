@@ -75,7 +75,7 @@ test("what can go wrong does, and what is simulated happens", async () => {
   const acts = ["write", "edit", "retract", "typing", "handoff", "humanReply", "resume", "reset", "retry", "send"];
   const all = [...faults, ...ofStore, ...ofModel, ...ofChannel, ...acts];
   expect(all.filter((kind) => !happened.has(kind))).toEqual([]);
-  expect(styles.size).toBe(10);
+  expect(styles.size).toBe(12);
 }, 600_000);
 
 test("a store that breaks its word is found out, and the failure is made small", async () => {
