@@ -63,6 +63,9 @@ function exclusive(
       breaks("I4", "a renewal by somebody who is not the holder");
     return;
   }
+  // A hand-off that is over is ended by whatever comes first, also by what is itself refused.
+  const onlyResumed = before !== null && before.handoff !== null && before.lease === null && next.lease === null;
+  if (onlyResumed && next.handoff === null && next.outbox === null) return;
   if (ledger.holder !== by.claimId) breaks("I4", `a ${event.type} by a worker that had lost its lease`);
 }
 
