@@ -193,7 +193,10 @@ export async function openStore(config: StoreConfig, log: Logger): Promise<Opene
 
 /** The same error as something a person can act upon, where it is one of the store's. */
 export function storeProblem(error: unknown, title: string): unknown {
-  if (!LullError.isInstance(error) || !error.code.startsWith("store-")) return error;
+  if (!LullError.isInstance(error)) return error;
+  // The store's own words say what to set.
+  if (error.code === "invalid-options") return new ConfigError([error.message]);
+  if (!error.code.startsWith("store-")) return error;
   return new ConfigError([`The store ${title} cannot be used: ${error.message}`]);
 }
 
@@ -212,7 +215,6 @@ export async function migrateStore(
   try {
     return { title, done: await migrate(pool, { schema: config.storeSchema }) };
   } catch (error) {
-    if (LullError.isInstance(error) && error.code === "invalid-options") throw new ConfigError([error.message]);
     throw storeProblem(error, title);
   } finally {
     await pool.end();
