@@ -86,9 +86,10 @@ export interface NodeRedisSentinel {
   connect(): Promise<unknown>;
   // biome-ignore lint/suspicious/noExplicitAny: its own options
   duplicate(overrides?: any): any;
-  // biome-ignore lint/suspicious/noExplicitAny: its own type of a lease
-  use(job: (client: any) => Promise<any>): Promise<any>;
-  acquire(): Promise<unknown>;
+  acquire(): Promise<{
+    sendCommand(isReadonly: boolean | undefined, args: string[]): Promise<unknown>;
+    release(): Promise<unknown> | unknown;
+  }>;
   close(): Promise<unknown> | unknown;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   on(event: string, listener: (...args: any[]) => void): unknown;
