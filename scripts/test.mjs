@@ -1,5 +1,6 @@
 // `npm test [-- vitest arguments]`: runs every suite this machine can run and says which it cannot, and why.
 // LULL_TEST_REQUIRE names suites, separated by commas, without which the run has failed.
+// LULL_TEST_WITHOUT: globs of test files, separated by commas, that are left out on purpose.
 // `--report <file>` also writes the result as JSON (for scripts/ci.mjs).
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -52,6 +53,7 @@ const notRun = conditional.flatMap((suite) => {
   return reason === null ? [] : [{ name: suite.name, files: suite.files, fromNode: suite.fromNode, reason }];
 });
 
+const leftOut = process.env.LULL_TEST_WITHOUT ?? "";
 const temp = mkdtempSync(join(tmpdir(), "lull-test-"));
 const results = join(temp, "results.json");
 const run = spawnSync(
@@ -67,7 +69,10 @@ const run = spawnSync(
   {
     cwd: root,
     stdio: "inherit",
-    env: { ...process.env, LULL_TEST_WITHOUT: notRun.flatMap((s) => s.files || []).join() },
+    env: {
+      ...process.env,
+      LULL_TEST_WITHOUT: [leftOut, ...notRun.map((s) => s.files)].filter((glob) => glob !== "").join(),
+    },
   },
 );
 
@@ -79,6 +84,7 @@ rmSync(temp, { recursive: true, force: true });
 
 const required = (process.env.LULL_TEST_REQUIRE ?? "").split(",");
 console.log(`Node ${process.version}. Suites not run here: ${notRun.length === 0 ? "none" : ""}`);
+if (leftOut !== "") console.log(`  left out: ${leftOut}`);
 for (const suite of notRun) console.log(`  ${suite.name}: ${suite.reason}`);
 process.exitCode = notRun.some((suite) => required.includes(suite.name)) ? 1 : (run.status ?? 1);
 
