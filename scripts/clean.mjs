@@ -9,3 +9,4 @@ rmSync(join(root, "coverage"), { recursive: true, force: true });
 for (const name of readdirSync(join(root, "packages"))) {
   rmSync(join(root, "packages", name, "dist"), { recursive: true, force: true });
 }
+rmSync(join(root, "packages/lull-server/web"), { recursive: true, force: true });

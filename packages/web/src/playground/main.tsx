@@ -1,0 +1,5 @@
+import "../shared/theme.css";
+import { render } from "preact";
+
+const app = document.getElementById("app");
+if (app !== null) render(<main>The playground is being built.</main>, app);
