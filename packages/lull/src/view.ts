@@ -40,6 +40,8 @@ export interface ConversationView {
   attempts: number;
   restarts: number;
   failures: number;
+  /** What its user is heard out for, by the settings of today. */
+  waits: { quietMs: number; maxWaitMs: number };
   createdAtMs: number;
   updatedAtMs: number;
   record: ConversationRecord;
@@ -75,6 +77,7 @@ export function viewOf(record: ConversationRecord, limits: Limits): Conversation
     attempts: record.attempts,
     restarts: record.restarts,
     failures: record.failures,
+    waits: { quietMs: limits.quietMs, maxWaitMs: limits.maxWaitMs },
     createdAtMs: record.createdAtMs,
     updatedAtMs: record.updatedAtMs,
     record,
