@@ -48,7 +48,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["packages/*/test/**/*.test.ts", "torture/*.test.mjs"],
-          exclude: ["**/*.process.test.ts", "**/node_modules/**", ...without],
+          exclude: ["**/*.process.test.ts", "**/*.browser.test.ts", "**/node_modules/**", ...without],
           // Virtual time, real processors: a shared machine may be slow, which is no reason to fail.
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -63,6 +63,18 @@ export default defineConfig({
           exclude: ["**/node_modules/**", ...without],
           fileParallelism: false,
           sequence: { groupOrder: 1 },
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+        },
+      },
+      {
+        // Real Chromium against real servers: what is built, one file at a time, one browser a file.
+        test: {
+          name: "browser",
+          include: ["packages/web/test/**/*.browser.test.ts"],
+          exclude: ["**/node_modules/**", ...without],
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },

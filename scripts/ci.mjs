@@ -13,8 +13,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const only = process.argv.slice(2);
 const temp = mkdtempSync(join(tmpdir(), "lull-ci-"));
 
-/** Suites against database servers take half of the time; another Node changes nothing for a server. They run on Node 20. */
-const servers = "**/postgres*.process.test.ts,**/redis*.process.test.ts";
+/** Suites against database servers and in a browser take half of the time; another Node changes nothing for those. They run on Node 20. */
+const servers = "**/postgres*.process.test.ts,**/redis*.process.test.ts,**/*.browser.test.ts";
 
 /** A step is one check, except a test run, where every test is one. @type {[string, () => Count][]} */
 const steps = [
@@ -141,10 +141,10 @@ function printMinutes(files) {
   /** @param {number} ms */
   const minutes = (ms) => `${(ms / 60_000).toFixed(2)} min`;
   /** @type {Record<string, number>} */
-  const suites = { unit: 0, process: 0 };
+  const suites = { unit: 0, process: 0, browser: 0 };
   for (const file of [...files].sort((a, b) => b.endTime - b.startTime - (a.endTime - a.startTime))) {
     const ms = file.endTime - file.startTime;
-    const suite = file.name.endsWith(".process.test.ts") ? "process" : "unit";
+    const suite = /\.(process|browser)\.test\.ts$/.exec(file.name)?.[1] ?? "unit";
     suites[suite] = (suites[suite] ?? 0) + ms;
     console.log(`  ${minutes(ms)}  ${relative(root, file.name)}`);
   }

@@ -7,6 +7,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { chromiumMissing } from "./servers/chromium.mjs";
 import { postgresMissing } from "./servers/postgres.mjs";
 import { redisMissing } from "./servers/redis.mjs";
 
@@ -31,6 +32,7 @@ const conditional = [
   },
   { name: "postgres", files: "**/postgres*.process.test.ts", missing: postgresMissing },
   { name: "redis", files: "**/redis*.process.test.ts", missing: redisMissing },
+  { name: "browser", files: "**/*.browser.test.ts", missing: chromiumMissing },
   { name: "sidecar", files: "**/sidecar*.process.test.ts", missing: () => lacking("python3", "curl") },
 ];
 

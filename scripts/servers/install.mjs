@@ -1,14 +1,17 @@
-// Installs the servers that the tests want and this machine lacks (Debian, as root; for CI):
+// Installs the servers and the browser that the tests want and this machine lacks (Debian, as root; for CI):
 //
 //   node scripts/servers/install.mjs
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { chromiumMissing } from "./chromium.mjs";
 import { postgresMissing } from "./postgres.mjs";
 import { redisMissing } from "./redis.mjs";
 
 const wanted = [
   { packages: ["postgresql", "pgbouncer"], missing: postgresMissing },
   { packages: ["redis-server"], missing: redisMissing },
+  // With a font: a machine that has none draws boxes.
+  { packages: ["chromium", "fonts-dejavu-core"], missing: chromiumMissing },
 ];
 
 const lacking = wanted.filter(({ missing }) => missing() !== null);
