@@ -14,9 +14,16 @@ import { Problem } from "./problem.ts";
  * - `send`: hand in, edit and retract messages, typing, flush; see the reply one waits for.
  * - `read`: conversations, logs, events, metrics.
  * - `operate`: everything, with hand-offs, resets, sends and erasure.
+ * - `inspect`: reads like `read`, but of what people and bots write, and who they are, only how long it is.
  */
-export type Role = "send" | "read" | "operate";
-const roles: readonly Role[] = ["send", "read", "operate"];
+export type Role = "send" | "read" | "operate" | "inspect";
+const roles: readonly Role[] = ["send", "read", "operate", "inspect"];
+
+/** Everything that roles allow. */
+export function rightsOf(given: Iterable<Role>): Role[] {
+  const had = new Set(given);
+  return had.has("operate") ? ["send", "read", "operate"] : roles.filter((role) => had.has(role));
+}
 
 export interface Key {
   name: string;
@@ -51,6 +58,8 @@ export function parseKeys(entries: readonly string[]): Key[] {
       problems.push(`${where}: the role must be one of ${roles.join(", ")} (or send+read).`);
       return;
     }
+    if (given.length > 1 && given.includes("inspect"))
+      problems.push(`${where}: inspect stands alone: with another role the key would see the texts.`);
     if (secret.length < leastSecret)
       problems.push(`${where}: the secret must have at least ${leastSecret} characters.`);
     const sameName = keys.filter((key) => key.name === name);
@@ -84,16 +93,24 @@ export function findKey(keys: readonly Key[], secret: string): Key | null {
 export function authorize(keys: readonly Key[], header: string | undefined, role: Role): Key {
   const match = /^bearer +(\S+) *$/i.exec(header ?? "");
   const key = match?.[1] === undefined ? null : findKey(keys, match[1]);
-  if (key === null)
-    throw new Problem(401, "unauthorized", "Send one of the server's keys: Authorization: Bearer SECRET.", {
-      field: "authorization",
-      headers: { "www-authenticate": 'Bearer realm="lull"' },
-    });
-  if (!key.roles.has(role) && !key.roles.has("operate"))
-    throw new Problem(403, "forbidden", `This key may not do that: it lacks the role ${role}.`, {
-      field: "authorization",
-    });
+  if (key === null) throw unauthorized("Send one of the server's keys: Authorization: Bearer SECRET.");
+  checkRole(key, role);
   return key;
+}
+
+export function unauthorized(detail: string): Problem {
+  return new Problem(401, "unauthorized", detail, {
+    field: "authorization",
+    headers: { "www-authenticate": 'Bearer realm="lull"' },
+  });
+}
+
+/** @throws Problem 403. */
+export function checkRole(key: Key, role: Role): void {
+  if (key.roles.has(role) || key.roles.has("operate") || (role === "read" && key.roles.has("inspect"))) return;
+  throw new Problem(403, "forbidden", `This key may not do that: it lacks the role ${role}.`, {
+    field: "authorization",
+  });
 }
 
 /** True for names and addresses that only this machine can reach. */

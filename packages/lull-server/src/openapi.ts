@@ -121,6 +121,12 @@ const answers = {
   }),
   Absorbed: z.object({ messages: z.array(z.unknown()) }),
   Failed: z.object({ status: z.enum(["retry", "parked", "cut"]) }),
+  Session: z.object({
+    name: z.string().nullable().meta({ description: "The key's name; null where the server has no keys" }),
+    roles: z.array(z.enum(["send", "read", "operate", "inspect"])),
+    bot: z.string().nullable().meta({ description: "The only bot it is good for; null: all" }),
+    texts: z.boolean().meta({ description: "false: of texts, files, values and names only their length is shown" }),
+  }),
   Problem: z.looseObject({
     type: z.string(),
     title: z.string(),
@@ -436,6 +442,28 @@ export const operations: readonly Operation[] = [
   },
   {
     method: "get",
+    path: "/v1/session",
+    summary: "What the page that asks may do",
+    role: null,
+    responses: { 200: { description: "It", schema: "Session" } },
+  },
+  {
+    method: "post",
+    path: "/v1/session",
+    summary: "Exchange a key for a cookie: for pages, 12 hours long",
+    role: null,
+    body: { schema: "session", required: true },
+    responses: { 200: { description: "What the page may do; with Set-Cookie", schema: "Session" } },
+  },
+  {
+    method: "delete",
+    path: "/v1/session",
+    summary: "Forget the cookie",
+    role: null,
+    responses: done,
+  },
+  {
+    method: "get",
     path: "/v1/events",
     summary: "Events of all conversations, live only",
     role: "read",
@@ -478,6 +506,7 @@ const componentNames: Record<keyof Schemas, string> = {
   retraction: "Retraction",
   typing: "Typing",
   nothing: "Nothing",
+  session: "SessionCall",
   send: "Send",
   handoff: "Handoff",
   humanReply: "HumanReply",
@@ -558,8 +587,14 @@ export function openApi(schemas: Schemas, withKeys: boolean): Json {
         "Makes a chat bot hear the user out and then answer once. Hand in messages; read replies from events or a webhook.",
       license: { name: "MIT", identifier: "MIT" },
     },
-    ...(withKeys ? { security: [{ key: [] }] } : {}),
+    ...(withKeys ? { security: [{ key: [] }, { session: [] }] } : {}),
     paths,
-    components: { schemas: components, securitySchemes: { key: { type: "http", scheme: "bearer" } } },
+    components: {
+      schemas: components,
+      securitySchemes: {
+        key: { type: "http", scheme: "bearer" },
+        session: { type: "apiKey", in: "cookie", name: "lull_session" },
+      },
+    },
   };
 }

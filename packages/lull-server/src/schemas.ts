@@ -170,6 +170,7 @@ export function createSchemas(config: Config) {
     retraction: z.strictObject({ id: call.id }),
     typing: z.strictObject({ on: z.boolean().optional(), forMs: duration(86_400_000).optional() }),
     nothing: z.strictObject({}),
+    session: z.strictObject({ key: z.string().min(1).max(1_000) }),
     send: z
       .strictObject({
         id: call.id,

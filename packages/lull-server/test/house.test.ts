@@ -121,7 +121,7 @@ describe("/metrics", () => {
 
 describe("the page", () => {
   test("needs nothing from outside and is allowed nothing else", async () => {
-    const { request } = await testApp();
+    const { request } = await testApp({ web: "/nowhere" });
     const response = await request("GET", "/");
     expect(response.headers.get("content-type")).toContain("text/html");
     expect(response.headers.get("content-security-policy")).toBe(pagePolicy);

@@ -25,6 +25,8 @@ export interface Deps {
   scrub: () => Promise<string | null>;
   /** Whatever needs the role operate, and metrics, are served on another port. */
   adminElsewhere: boolean;
+  /** The folder with the built pages. Default: the package's own. */
+  web?: string;
   /** Aborts when the server shuts down: streams end, waits are over. */
   closing: AbortSignal;
   /** Aborts when other settings have taken over: streams end, and clients resume them there. */
@@ -41,6 +43,8 @@ export interface Env {
     segments: string[];
     /** Name of the key that was used; null without keys. */
     caller: string | null;
+    /** What they write may be shown; false for keys with the role `inspect`. */
+    texts: boolean;
     /** Whose conversations are meant; "" for the bot without a name. */
     bot: string;
     requestId: string;

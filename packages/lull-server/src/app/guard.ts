@@ -7,11 +7,12 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { Context, MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
-import { authorize, checkBrowser, type Key, type Role } from "../auth.ts";
+import { authorize, checkBrowser, checkRole, type Key, type Role } from "../auth.ts";
 import { invalid, Problem, problemOf, problemResponse } from "../problem.ts";
 import type { Deps, Env, Limited } from "./deps.ts";
 import { addressOf, whenAnswered } from "./limits.ts";
 import { requestIdOf } from "./request-id.ts";
+import { sessionKey } from "./session.ts";
 
 /** The path as it was sent. Over a socket it is read raw, because URL parsers resolve `..` and `%2e%2e` away. */
 function rawPath(c: Context): string {
@@ -48,6 +49,7 @@ export function guard(deps: Deps): MiddlewareHandler<Env> {
       checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, c.req.header("origin"));
     c.set("segments", decodePath(c));
     c.set("caller", null);
+    c.set("texts", true);
     c.set("bot", "");
     await next();
     c.res.headers.set("x-request-id", requestId);
@@ -74,8 +76,9 @@ export function may(deps: Limited, role: Role, { admin = role === "operate" } = 
   return async (c, next) => {
     if (admin && deps.adminElsewhere)
       throw new Problem(404, "not-found", "This is served on the admin port only (adminPort).", { field: "path" });
-    const key = deps.keys.length > 0 ? authorize(deps.keys, c.req.header("authorization"), role) : null;
+    const key = deps.keys.length > 0 ? keyOf(deps, c, role) : null;
     c.set("caller", key?.name ?? null);
+    c.set("texts", key === null || !key.roles.has("inspect"));
     c.set("bot", botFor(deps, key, c));
     const leave = await deps.limits.enter(c.get("caller") ?? addressOf(c));
     try {
@@ -84,6 +87,15 @@ export function may(deps: Limited, role: Role, { admin = role === "operate" } = 
       whenAnswered(c, leave);
     }
   };
+}
+
+/** The key that a request brings, in its header or as a page's session. @throws Problem 401 or 403. */
+function keyOf(deps: Limited, c: Context<Env>, role: Role): Key {
+  const header = c.req.header("authorization");
+  const key = header === undefined ? sessionKey(deps, c) : null;
+  if (key === null) return authorize(deps.keys, header, role);
+  checkRole(key, role);
+  return key;
 }
 
 /** Everything else concerns the whole server. */

@@ -1,12 +1,11 @@
 /**
- * Health, metrics, the API's description and the page at `/`.
+ * Is the server alive, its metrics, and the API's description.
  *
  * @module
  */
 import { Hono } from "hono";
 import { LullError } from "lull";
 import { openApi } from "../openapi.ts";
-import { page, pagePolicy } from "../page.ts";
 import { Problem } from "../problem.ts";
 import type { Env, Limited } from "./deps.ts";
 import { may } from "./guard.ts";
@@ -17,12 +16,6 @@ const readyMs = 2_000;
 export function houseRoutes(deps: Limited): Hono<Env> {
   const app = new Hono<Env>();
   let description: object | null = null;
-
-  app.get("/", (c) => {
-    c.header("content-security-policy", pagePolicy);
-    c.header("referrer-policy", "no-referrer");
-    return c.html(page);
-  });
 
   app.get("/healthz", (c) => c.json({ status: "alive" }));
 

@@ -15,6 +15,8 @@ import { answerError, guard } from "./guard.ts";
 import { houseRoutes } from "./house.ts";
 import { createLimits } from "./limits.ts";
 import { messageRoutes } from "./messages.ts";
+import { builtPages, pageRoutes } from "./pages.ts";
+import { sessionRoutes } from "./session.ts";
 import { turnRoutes } from "./turns.ts";
 
 export type { Deps } from "./deps.ts";
@@ -48,6 +50,8 @@ export function createApp(given: Deps): Hono<Env> {
     adminRoutes(deps),
     eventRoutes(deps),
     channelRoutes(deps),
+    sessionRoutes(deps),
+    pageRoutes(given.web ?? builtPages),
   ])
     app.route("/", routes);
   app.notFound(() =>

@@ -18,6 +18,8 @@ export interface TestAppOptions {
   flags?: Record<string, string>;
   respond?: Respond | null;
   deliver?: LullOptions["deliver"];
+  /** The folder with the built pages. */
+  web?: string;
   /** Stands in for the engine. */
   lull?: Partial<Lull>;
 }
@@ -56,6 +58,7 @@ export async function testApp(options: TestAppOptions = {}) {
     closing: closing.signal,
     scrub: async () => null,
     adminElsewhere: false,
+    ...(options.web === undefined ? {} : { web: options.web }),
   });
   await lull.start?.();
   onTestFinished(async () => {
