@@ -91,7 +91,8 @@ export function showed(
   if (cause !== "turn" || part !== parts[0]) return;
   const pace = r.pace ?? unknown;
   const reply = { replyId, seq: part.seq };
-  if (r.window === null) r.pace = { ...pace, shown: { ...reply, atMs: nowMs } };
+  // What came meanwhile may have been taken back: then nothing crossed.
+  if (!r.window?.count) r.pace = { ...pace, shown: { ...reply, atMs: nowMs } };
   else {
     r.pace = learned(pace, true, limits);
     r.window.crossed = reply;

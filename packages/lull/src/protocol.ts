@@ -110,7 +110,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     const past = { from: r.answered, to, fromSeq: r.window.fromSeq };
     note({ kind: "settled", from: past.from, to, outcome, reason });
     endSpan();
-    Object.assign(r, { answered: to, window: left?.count ? left : null });
+    Object.assign(r, { answered: to, window: left });
     if (outcome === "silent" || outcome === "context") r.last = past;
     if (reason !== undefined) r.parked = window.parkedWith(r.parked, past, now, reason);
     rest();
@@ -400,7 +400,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       }
       const flags = { sealed: lease.sealed || open, open, overtaken: newer !== null };
       const outbox = post({ cause: "turn", replyId, fence, to, parts, metadata, amends: e.amends, ...flags });
-      Object.assign(r, { answered: to, window: newer?.count ? newer : null, effects: {} });
+      Object.assign(r, { answered: to, window: newer, effects: {} });
       endSpan();
       r.tempo = window.counted(r.tempo, now);
       Object.assign(lease, { purpose: open ? "respond" : "deliver", newer: null });

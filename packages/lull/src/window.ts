@@ -518,12 +518,17 @@ function edited(input: Input, edit: Written): Input {
   };
 }
 
-/** What stays of a window when everything up to `upTo` has ended. */
+/** What stays of a window when everything up to `upTo` has ended; empty when what came since was taken back, null when nothing came. */
 export function windowAfter(upTo: Version, window: Window, log: readonly LogEntry[], limits: Limits): Window | null {
   const inputs = inputsOf(log, upTo);
   const [first] = inputs;
-  if (first === undefined) return null;
+  if (first === undefined) return log.some((entry) => isLater(entry, upTo)) ? { ...window, count: 0 } : null;
   return recount({ ...window, fromSeq: first.seq, openedAtMs: first.receivedAtMs }, inputs, limits);
+}
+
+function isLater(entry: LogEntry, than: Version): boolean {
+  const isInput = entry.kind === "message" || entry.kind === "edit" || entry.kind === "retraction";
+  return isInput && entry.version > than && entry.aside === undefined;
 }
 
 /** Would this edit change nothing a model could see? */

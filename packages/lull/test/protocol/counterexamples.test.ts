@@ -226,3 +226,44 @@ describe("a receipt whose answer was lost", () => {
     expect(w.attempt(held, 1).is).toBe("attempting");
   });
 });
+
+describe("what came behind an answer and was taken back", () => {
+  const removed = (w: World) => w.log.filter((entry) => entry.kind === "settled" && entry.outcome === "removed");
+
+  it("has an ending of its own, in a turn that was sealed", () => {
+    const w = new World();
+    w.say("hi");
+    const held = w.respond();
+    w.wait(5_000).do("seal", held);
+    w.say("never mind", { id: "m2" });
+    w.retract("m2");
+    w.commit(held);
+    expect(removed(w)).toEqual([]);
+    w.settle(held, 0, "sent");
+    expect(removed(w)).toMatchObject([{ from: 1, to: 3 }]);
+    expect(isRest(w.r)).toBe(true);
+    expect(w.r.pace?.crossed ?? 0).toBe(0);
+  });
+
+  it("has one, too, when the bot said nothing", () => {
+    const w = new World();
+    w.say("hi");
+    const held = w.respond();
+    w.wait(5_000).do("seal", held);
+    w.say("never mind", { id: "m2" });
+    w.retract("m2");
+    w.commit(held, null);
+    expect(removed(w)).toMatchObject([{ from: 1, to: 3 }]);
+    expect(isRest(w.r)).toBe(true);
+  });
+
+  it("has one behind the answer of a human who had not seen it", () => {
+    const w = new World();
+    w.say("hi", { id: "m1" });
+    w.say("and", { id: "m2" });
+    w.retract("m1");
+    w.do("humanReply", { id: "h", upTo: 2, parts: [text("hello")] });
+    expect(removed(w)).toMatchObject([{ from: 2, to: 3 }]);
+    expect(isRest(w.r)).toBe(true);
+  });
+});

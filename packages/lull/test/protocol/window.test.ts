@@ -370,6 +370,13 @@ describe("windowAfter", () => {
     });
     expect(window.windowAfter(3, opened, log, limits)).toBeNull();
   });
+
+  it("is empty, not gone, when what came since was taken back or set aside", () => {
+    const log = numbered(message(1), message(2), { kind: "retraction", id: "r", target: "m2", version: 3 });
+    expect(window.windowAfter(1, opened, log, limits)).toMatchObject({ count: 0 });
+    const aside = numbered(message(1), message(2, "m2", { aside: "context" }));
+    expect(window.windowAfter(1, opened, aside, limits)).toBeNull();
+  });
 });
 
 describe("effects by name", () => {

@@ -430,9 +430,10 @@ function consistent(world: World, ledger: Ledger, next: ConversationRecord): voi
   if (waits && next.window === null) breaks("I1", "an input is unanswered, and nothing waits for it");
   if (next.window !== null && visible !== null && next.window.openedAtMs > visible)
     breaks("I6", "the end of all waiting was put off");
+  // What was taken back, and the taking back, have ended in the log as well.
   if (!busy)
     for (const note of ledger.notes)
-      if (note.label === null && !note.aside && !silent(ledger, note))
+      if (note.label === null && !note.aside)
         breaks("I1", `at rest, and version ${note.version} (${note.id}) has come to nothing`);
   if (!busy && (Object.keys(next.effects).length > 0 || next.failures > 0))
     breaks("I7", "at rest, and what the ended range had been through is not forgotten");
