@@ -4,7 +4,7 @@
  *
  * @module
  */
-import type { Item, Lane, Timeline, Tone } from "./timeline.ts";
+import { type Item, type Lane, lanes, type Timeline, type Tone } from "./timeline.ts";
 
 /** A stretch of time in sight; milliseconds since 1970. */
 export interface Span {
@@ -85,7 +85,7 @@ export interface Drawn {
   tone: Tone;
 }
 
-/** Marks nearer than this to the one before are one group. */
+/** What begins nearer than this to the first of a group belongs to it: a group is never wider than that. */
 const leastGap = 13;
 /** Bars narrower than this share of it are told apart no more. */
 const narrow = 0.4;
@@ -102,32 +102,26 @@ export function drawnOf({ items }: Timeline, span: Span, width: number, most = 3
 
 function grouped(items: readonly Item[], span: Span, width: number, gap: number): Drawn[] {
   const drawn: Drawn[] = [];
-  /** The last one of each kind of place. */
-  const open = new Map<string, Drawn>();
+  /** The last group of each row. */
+  const groups = new Map<number, Drawn>();
+  const perMs = width / (span.to - span.from);
   for (const item of items) {
     if (item.end < span.from || item.start > span.to) continue;
-    const x = xOf(item.start, span, width);
-    const wide = xOf(item.end, span, width) - x;
+    const x = (item.start - span.from) * perMs;
+    const wide = (item.end - item.start) * perMs;
     const isSmall = item.shape === "mark" || wide < gap * narrow;
-    const place = `${item.lane} ${isSmall ? "small" : "wide"} ${item.row}`;
-    const before = isSmall ? open.get(place) : undefined;
-    if (before !== undefined && x - (before.x + before.width) < gap) {
+    const place = lanes.indexOf(item.lane) * 8 + item.row;
+    const before = isSmall ? groups.get(place) : undefined;
+    if (before !== undefined && x - before.x < gap) {
       before.items.push(item);
       before.width = Math.max(before.width, x + wide - before.x);
       before.tone = worse(before.tone, item.tone);
       continue;
     }
-    const one = {
-      key: item.id,
-      lane: item.lane,
-      row: item.row,
-      x,
-      width: Math.max(0, wide),
-      items: [item],
-      tone: item.tone,
-    };
+    const { id: key, lane, row, tone } = item;
+    const one = { key, lane, row, x, width: wide, items: [item], tone };
     drawn.push(one);
-    if (isSmall) open.set(place, one);
+    if (isSmall) groups.set(place, one);
   }
   return drawn;
 }

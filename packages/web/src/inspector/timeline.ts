@@ -82,7 +82,34 @@ const mostRows = 4;
 export function timelineOf(entries: readonly Entry[], conversation: Conversation | null, now: number): Timeline {
   const made = building(conversation, now);
   for (const entry of entries) made.take(entry);
-  const { items, turns } = made.finish();
+  return laidOut(made.finish(), now);
+}
+
+/**
+ * The same for long logs, in slices of about `sliceMs` with a pause after each, so that a page stays quick to answer.
+ *
+ * @returns null when `signal` aborted.
+ */
+export async function timelineInSlices(
+  entries: readonly Entry[],
+  conversation: Conversation | null,
+  now: number,
+  { pause, signal, sliceMs = 10 }: { pause: () => Promise<unknown>; signal: AbortSignal; sliceMs?: number },
+): Promise<Timeline | null> {
+  const made = building(conversation, now);
+  let since = performance.now();
+  for (const [index, entry] of entries.entries()) {
+    made.take(entry);
+    if (index % 20 !== 0 || performance.now() - since < sliceMs) continue;
+    await pause();
+    if (signal.aborted) return null;
+    since = performance.now();
+  }
+  await pause();
+  return signal.aborted ? null : laidOut(made.finish(), now);
+}
+
+function laidOut({ items, turns }: Pick<Timeline, "items" | "turns">, now: number): Timeline {
   items.sort((a, b) => a.start - b.start || (a.seq ?? 0) - (b.seq ?? 0));
   const rows = pack(items);
   let start = Number.POSITIVE_INFINITY;

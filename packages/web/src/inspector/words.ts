@@ -28,9 +28,16 @@ export function lasting(ms: number): string {
   return `${Math.floor(minutes / 1_440)} d ${Math.floor((minutes % 1_440) / 60)} h`;
 }
 
+const numbers = new Intl.NumberFormat("en");
+
+/** `10,000`. */
+export function grouped(n: number): string {
+  return n < 1_000 ? String(n) : numbers.format(n);
+}
+
 /** `1 part`, `2 parts`. */
 export function counted(n: number, noun: string): string {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+  return `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
 
 /** What the parts say, in a line of at most 160 characters. */

@@ -3,7 +3,7 @@ import { simulate, virtualClock } from "lull/testing";
 import { describe, expect, it } from "vitest";
 import { view } from "../../../lull-server/src/app/view.ts";
 import { axisOf, densityOf, drawnOf, panned, recentOf, xOf, zoomed } from "../../src/inspector/scale.ts";
-import { type Item, type Timeline, timelineOf } from "../../src/inspector/timeline.ts";
+import { type Item, type Timeline, timelineInSlices, timelineOf } from "../../src/inspector/timeline.ts";
 import type { Conversation, Entry } from "../../src/shared/shapes.ts";
 
 const id = "web:42";
@@ -344,6 +344,8 @@ describe("what is drawn", () => {
     const drawn = drawnOf(timeline, all, 1_200);
     expect(drawn.length).toBeLessThanOrEqual(350);
     expect(drawn.reduce((sum, { items }) => sum + items.length, 0)).toBe(timeline.items.length);
+    // Groups are no wider than what is near: a picture of everything still shows when it was.
+    expect(drawn.length).toBeGreaterThan(50);
     const close = drawnOf(timeline, recentOf(timeline), 1_200);
     expect(close.every(({ items }) => items.length < 3)).toBe(true);
     expect(close.map(({ lane }) => lane)).toEqual(
@@ -351,6 +353,16 @@ describe("what is drawn", () => {
     );
     const strip = densityOf(timeline, all, 100);
     expect(strip.reduce((sum, { count }) => sum + count, 0)).toBe(timeline.items.length);
+  });
+
+  it("is the same when it is made in slices, and can be given up", async () => {
+    const entries = long().slice(0, 1_000);
+    let pauses = 0;
+    const pause = async () => void pauses++;
+    const options = { pause, signal: new AbortController().signal, sliceMs: 0 };
+    expect(await timelineInSlices(entries, null, 0, options)).toEqual(timelineOf(entries, null, 0));
+    expect(pauses).toBe(entries.length / 20 + 1);
+    expect(await timelineInSlices(entries, null, 0, { ...options, signal: AbortSignal.abort() })).toBeNull();
   });
 
   it("ends even where hundreds of wide bars lie over each other", () => {
