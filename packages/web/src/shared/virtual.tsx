@@ -1,0 +1,97 @@
+/**
+ * A list of rows of one height, of which only those in sight are in the page.
+ *
+ * @module
+ */
+import type { ComponentChildren } from "preact";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+
+export interface VirtualListProps {
+  count: number;
+  /** Pixels. */
+  rowHeight: number;
+  /** What a screen reader calls it. */
+  label: string;
+  class?: string;
+  row: (index: number) => ComponentChildren;
+  /** Called when other rows come in sight: first and last, inclusive. */
+  onSight?: (first: number, last: number) => void;
+  /** Scrolls this row into sight whenever it changes. */
+  show?: number | null;
+  /** Stays at the end while the end is in sight. */
+  stick?: boolean;
+}
+
+/** Rows drawn beyond the edges. */
+const beyond = 8;
+
+export function VirtualList({ count, rowHeight, label, row, onSight, show, stick, ...rest }: VirtualListProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(stick === true);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(400);
+
+  useLayoutEffect(() => {
+    const node = box.current;
+    if (node === null) return;
+    const measure = () => setHeight(node.clientHeight);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(node);
+    return () => observer.disconnect();
+  }, []);
+
+  useLayoutEffect(() => {
+    const node = box.current;
+    if (node === null || show == null || show < 0) return;
+    atEnd.current = false;
+    const at = show * rowHeight;
+    if (at < node.scrollTop || at + rowHeight > node.scrollTop + node.clientHeight)
+      node.scrollTop = Math.max(0, at - node.clientHeight / 2);
+  }, [show, rowHeight]);
+
+  useLayoutEffect(() => {
+    const node = box.current;
+    if (node !== null && stick && atEnd.current) node.scrollTop = node.scrollHeight;
+  }, [count, height, stick]);
+
+  const first = Math.max(0, Math.floor(top / rowHeight) - beyond);
+  const last = Math.min(count - 1, Math.ceil((top + height) / rowHeight) + beyond);
+  useEffect(() => {
+    if (count > 0) onSight?.(first, last);
+  }, [first, last, count, onSight]);
+
+  const rows = [];
+  for (let index = first; index <= last; index++)
+    rows.push(
+      <div
+        key={index}
+        class="virtual-row"
+        role="listitem"
+        aria-setsize={count}
+        aria-posinset={index + 1}
+        style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+      >
+        {row(index)}
+      </div>,
+    );
+
+  return (
+    <div
+      ref={box}
+      class={`virtual ${rest.class ?? ""}`}
+      // Scrolled by keyboard.
+      tabIndex={0}
+      role="list"
+      aria-label={label}
+      onScroll={({ currentTarget: node }) => {
+        atEnd.current = node.scrollHeight - node.scrollTop - node.clientHeight < rowHeight;
+        setTop(node.scrollTop);
+      }}
+    >
+      <div class="virtual-all" role="presentation" style={{ height: `${count * rowHeight}px` }}>
+        {rows}
+      </div>
+    </div>
+  );
+}
