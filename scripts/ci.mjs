@@ -1,6 +1,7 @@
 // The steps of `.ci/run [step…]`. Every step runs even if an earlier one failed; the last line counts all of them.
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+// Without a name it runs all of them; then what only uses the processor runs beside the tests.
+import { spawn, spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -16,20 +17,27 @@ const temp = mkdtempSync(join(tmpdir(), "lull-ci-"));
 /** Suites against database servers and in a browser take half of the time; another Node changes nothing for those. They run on Node 20. */
 const servers = "**/postgres*.process.test.ts,**/redis*.process.test.ts,**/*.browser.test.ts";
 
-/** A step is one check, except a test run, where every test is one. @type {[string, () => Count][]} */
+/** A step is one check, except a test run, where every test is one. @type {[string, () => Count | Promise<Count>][]} */
 const steps = [
   ["lint", () => check("npm run lint")],
   ["typecheck", () => check("npm run typecheck")],
   ["build", () => check("npm run clean && npm run build")],
   ["test on Node 20", () => testOn(20)],
-  ["coverage", () => check("npm run coverage")],
-  ["explore", () => check("npm run explore -- --seconds 55")],
-  ["mutants", () => check("npm run mutants -- --check")],
-  ["pack check", () => check("npm run pack:check")],
-  ["audit", () => check("node scripts/audit.mjs")],
-  ["image", () => check("node scripts/image.mjs")],
   ["test on Node 24", () => testOn(24, servers)],
   ["fresh clone", () => check("node scripts/fresh-clone.mjs")],
+];
+
+/**
+ * Checks that use nothing but the processor and change nothing that is built. The tests mostly wait, for real processes: so
+ * these run one after another beside them, with the lowest priority, and are told of afterwards. @type {[string, string][]}
+ */
+const beside = [
+  ["coverage", "npm run coverage"],
+  ["explore", "node scripts/explore.mjs --seconds 55"],
+  ["mutants", "node scripts/mutants.mjs --check"],
+  ["pack check", "npm run pack:check"],
+  ["audit", "node scripts/audit.mjs"],
+  ["image", "node scripts/image.mjs"],
 ];
 
 /** Run only when they are named: they take long, or want the newest of somebody else's. @type {[string, () => Count][]} */
@@ -42,11 +50,17 @@ const total = { passed: 0, failed: 0 };
 /** @type {string[]} */
 const summary = [];
 try {
-  if (perform("install", () => check("npm ci"))) {
-    perform("servers", () => check("node scripts/servers/install.mjs"));
+  if (await perform("install", () => check("npm ci"))) {
+    await perform("servers", () => check("node scripts/servers/install.mjs"));
+    const wanted = (/** @type {string} */ name) => only.length === 0 || only.includes(name);
+    /** @type {(() => Promise<void>) | null} */
+    let reported = null;
     for (const [name, step] of only.length === 0 ? steps : [...steps, ...apart]) {
-      if (only.length === 0 || only.includes(name)) perform(name, step);
+      // What they need is built by now.
+      if (name.startsWith("test on")) reported ??= startBeside(beside.filter(([other]) => wanted(other)));
+      if (wanted(name)) await perform(name, step);
     }
+    await reported?.();
   }
 } finally {
   rmSync(temp, { recursive: true, force: true });
@@ -57,23 +71,64 @@ process.exitCode = total.failed === 0 ? 0 : 1;
 
 /**
  * @param {string} name
- * @param {() => Count} step
+ * @param {() => Count | Promise<Count>} step
  */
-function perform(name, step) {
+async function perform(name, step) {
   console.log(`\n=== ${name}`);
   const start = performance.now();
   /** @type {Count} */
   let count;
   try {
-    count = step();
+    count = await step();
   } catch (error) {
     console.error(error);
     count = { passed: 0, failed: 1 };
   }
+  return tell(name, count, performance.now() - start);
+}
+
+/**
+ * Starts checks in the background, one after another. The function it returns waits for them and says what they printed.
+ * @param {[string, string][]} checks
+ * @returns {() => Promise<void>}
+ */
+function startBeside(checks) {
+  const done = checks.reduce(
+    async (before, [name, command], index) => {
+      const all = await before;
+      const log = join(temp, `beside-${index}.log`);
+      const output = openSync(log, "w");
+      const start = performance.now();
+      const child = spawn("nice", ["-n", "19", "bash", "-euo", "pipefail", "-c", command], {
+        cwd: root,
+        stdio: ["ignore", output, output],
+      });
+      const code = await new Promise((resolve) => {
+        child.on("exit", resolve);
+        child.on("error", resolve);
+      });
+      closeSync(output);
+      return [...all, { name, log, code, ms: performance.now() - start }];
+    },
+    Promise.resolve(/** @type {{ name: string, log: string, code: unknown, ms: number }[]} */ ([])),
+  );
+  return async () => {
+    for (const { name, log, code, ms } of await done) {
+      console.log(`\n=== ${name} (beside the tests)\n${readFileSync(log, "utf8")}`);
+      tell(name, code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }, ms);
+    }
+  };
+}
+
+/**
+ * @param {string} name
+ * @param {Count} count
+ * @param {number} ms
+ */
+function tell(name, count, ms) {
   total.passed += count.passed;
   total.failed += count.failed;
-  const seconds = ((performance.now() - start) / 1000).toFixed(1);
-  const line = `${count.failed === 0 ? "ok  " : "FAIL"} ${name}: ${count.passed} passed, ${count.failed} failed, ${seconds} s`;
+  const line = `${count.failed === 0 ? "ok  " : "FAIL"} ${name}: ${count.passed} passed, ${count.failed} failed, ${(ms / 1000).toFixed(1)} s`;
   summary.push(line);
   console.log(`=== ${line}`);
   return count.failed === 0;
@@ -99,12 +154,18 @@ function check(command) {
  * The whole test run on one Node version. Here, unlike on a developer's machine, what did not run has failed.
  * @param {number} major
  * @param {string} [without] globs of test files that are left to another Node
- * @returns {Count}
+ * @returns {Promise<Count>}
  */
-function testOn(major, without = "") {
+async function testOn(major, without = "") {
   const report = join(temp, `node-${major}.json`);
   const path = `${nodeFolder(major)}${delimiter}${process.env.PATH}`;
-  sh(`npm test -- --report '${report}'`, { ...process.env, PATH: path, LULL_TEST_WITHOUT: without });
+  // Not spawnSync: the checks beside the tests go on meanwhile.
+  const env = { ...process.env, PATH: path, LULL_TEST_WITHOUT: without };
+  const tests = spawn("npm", ["test", "--", "--report", report], { cwd: root, env, stdio: "inherit" });
+  await new Promise((resolve, reject) => {
+    tests.on("exit", resolve);
+    tests.on("error", reject);
+  });
   if (!existsSync(report)) throw new Error("the test run ended without a report");
 
   const { node, exitCode, notRun, vitest } = JSON.parse(readFileSync(report, "utf8"));
