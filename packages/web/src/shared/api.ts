@@ -29,8 +29,6 @@ export interface Api {
   /** @throws ApiError */
   put(path: string, body: unknown): Promise<void>;
   /** @throws ApiError */
-  put<T>(path: string, body?: unknown): Promise<T>;
-  /** @throws ApiError */
   delete(path: string): Promise<void>;
   /** The address of a path, for streams. */
   url(path: string, query?: Query): URL;
@@ -71,10 +69,6 @@ export function createApi(root: string): Api {
     put: (path, body) => write("PUT", path, body),
     delete: (path) => call(url(path), { method: "DELETE" }),
   };
-}
-
-function json(body: unknown): RequestInit {
-  return { headers: { "content-type": "application/json" }, body: JSON.stringify(body ?? {}) };
 }
 
 /** The error of an answer that is not ok. */

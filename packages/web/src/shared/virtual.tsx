@@ -26,7 +26,7 @@ export interface VirtualListProps {
 const beyond = 8;
 
 export function VirtualList({ count, rowHeight, label, row, onSight, show, stick, ...rest }: VirtualListProps) {
-  const box = useRef<HTMLDivElement>(null);
+  const box = useRef<HTMLElement>(null);
   const atEnd = useRef(stick === true);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(400);
@@ -64,34 +64,32 @@ export function VirtualList({ count, rowHeight, label, row, onSight, show, stick
   const rows = [];
   for (let index = first; index <= last; index++)
     rows.push(
-      <div
+      <li
         key={index}
         class="virtual-row"
-        role="listitem"
         aria-setsize={count}
         aria-posinset={index + 1}
         style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
       >
         {row(index)}
-      </div>,
+      </li>,
     );
 
   return (
-    <div
+    <section
       ref={box}
       class={`virtual ${rest.class ?? ""}`}
-      // Scrolled by keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
       tabIndex={0}
-      role="list"
       aria-label={label}
       onScroll={({ currentTarget: node }) => {
         atEnd.current = node.scrollHeight - node.scrollTop - node.clientHeight < rowHeight;
         setTop(node.scrollTop);
       }}
     >
-      <div class="virtual-all" role="presentation" style={{ height: `${count * rowHeight}px` }}>
+      <ul class="virtual-all" style={{ height: `${count * rowHeight}px` }}>
         {rows}
-      </div>
-    </div>
+      </ul>
+    </section>
   );
 }
