@@ -244,7 +244,12 @@ function judgeFreshness(story, shown, mishaps, limits, accuse) {
 }
 
 /** The earliest that the oldest input then open can have been accepted. @param {Story} story @param {Reply[]} before */
-function openedAt({ messages }, before) {
+function openedAt({ messages, calls }, before) {
+  // Whoever is told "duplicate", because the first answer was lost, does not learn whether the edit counts; a model that was
+  // shown it proves that it does.
+  /** @param {string} id @param {Edit} edit */
+  const counts = (id, { accepted, rev }) =>
+    accepted || calls.some(({ seen: shown }) => shown.some((token) => token.id === id && token.rev === rev));
   const seen = before.flatMap(({ call }) => call?.seen ?? []);
   const since = before.at(-1)?.firstAt ?? Number.NEGATIVE_INFINITY;
   let oldest = Number.POSITIVE_INFINITY;
@@ -252,7 +257,7 @@ function openedAt({ messages }, before) {
     if (retraction?.ackedAt != null && retraction.ackedAt < since) continue;
     const known = Math.max(-1, ...seen.filter((token) => token.id === id).map(({ rev }) => rev));
     if (known < 0) oldest = Math.min(oldest, sentAt);
-    for (const edit of edits.values()) if (edit.accepted && edit.rev > known) oldest = Math.min(oldest, edit.sentAt);
+    for (const edit of edits.values()) if (edit.rev > known && counts(id, edit)) oldest = Math.min(oldest, edit.sentAt);
   }
   return oldest;
 }

@@ -114,6 +114,26 @@ test("taken back: need not be answered", () => {
   expect(rules(...burst, sent(290, "m1", retract), acked(295, "m1", retract), ...reply)).toEqual(["stale"]);
 });
 
+test("an edit of which people only learn that it had arrived opens the wait all the same, if a model was shown it", () => {
+  const edit = { op: /** @type {const} */ ("edit"), rev: 1 };
+  const late = (/** @type {string} */ seen) => [
+    sent(800, "m1", edit),
+    acked(7_000, "m1", { ...edit, status: "duplicate" }),
+    // Behind the cap of the edit, which was stored at 800: the answer goes out as it is.
+    sent(7_100, "m3"),
+    acked(7_150, "m3"),
+    called(7_160, "k2", [seen]),
+    answered(7_400, "k2"),
+    arrived(7_500, "k2", [seen]),
+    called(7_900, "k3", ["m3"]),
+    answered(8_000, "k3"),
+    arrived(8_100, "k3", ["m3"]),
+  ];
+  expect(rules(...burst, ...reply, ...late("m1~1"))).toEqual([]);
+  // No model was shown it: nothing proves that it waited.
+  expect(rules(...burst, ...reply, ...late("m2"))).toContain("stale");
+});
+
 test("twice: two replies for one message", () => {
   const again = [called(800, "k2", ["m2"]), answered(900, "k2"), arrived(950, "k2", ["m2"])];
   expect(rules(...burst, ...reply, ...again)).toEqual(["twice"]);
