@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { readArgs } from "../args.mjs";
 
 /** @import { Store } from "lull" */
 /**
@@ -16,7 +16,7 @@ import { parseArgs } from "node:util";
  */
 
 const text = /** @type {const} */ ({ type: "string" });
-const { values } = parseArgs({ options: { store: text, conversations: text } });
+const values = readArgs(import.meta.url, { store: text, conversations: text });
 const count = Number(values.conversations ?? 2_000);
 const names = (values.store ?? "redis,postgres,sqlite").split(",");
 const lib = (/** @type {string} */ path) => new URL(`../../packages/lull/dist/${path}`, import.meta.url).href;

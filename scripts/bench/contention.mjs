@@ -7,9 +7,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { parseArgs } from "node:util";
 import { dice } from "../../torture/random.mjs";
 import { stores } from "../../torture/stores/index.mjs";
+import { readArgs } from "../args.mjs";
 
 /** @typedef {{ versions: number[], worstTries: number, tries: number, writes: number, ms: number[] }} Work */
 
@@ -21,7 +21,7 @@ else await worker(JSON.parse(process.argv[2] ?? "{}"));
 
 async function main() {
   const text = /** @type {const} */ ({ type: "string" });
-  const { values } = parseArgs({ options: { store: text, processes: text, receives: text, ms: text } });
+  const values = readArgs(import.meta.url, { store: text, processes: text, receives: text, ms: text });
   const processes = Number(values.processes ?? 8);
   const receives = Number(values.receives ?? 400);
   const ms = Number(values.ms ?? 2_000);

@@ -5,12 +5,12 @@
 //
 // Client, servers and whatever else runs share this machine.
 import { loadavg } from "node:os";
-import { parseArgs } from "node:util";
+import { readArgs } from "../args.mjs";
 import { postgresMissing, startPostgres } from "../servers/postgres.mjs";
 import { redisMissing, startCluster, startRedis } from "../servers/redis.mjs";
 
 const text = /** @type {const} */ ({ type: "string" });
-const { values } = parseArgs({ options: { store: text, idle: text, armed: text, rounds: text } });
+const values = readArgs(import.meta.url, { store: text, idle: text, armed: text, rounds: text });
 const idle = Number(values.idle ?? 1_000_000);
 const armed = Number(values.armed ?? 100_000);
 const rounds = Number(values.rounds ?? 300);

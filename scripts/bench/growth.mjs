@@ -9,12 +9,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { readArgs } from "../args.mjs";
 import { startPostgres } from "../servers/postgres.mjs";
 import { startRedis } from "../servers/redis.mjs";
 
 const text = /** @type {const} */ ({ type: "string" });
-const { values } = parseArgs({ options: { store: text, most: text, turns: text } });
+const values = readArgs(import.meta.url, { store: text, most: text, turns: text });
 const most = Number(values.most ?? 100_000);
 const turns = Number(values.turns ?? 300);
 const stores = (values.store ?? "memory,sqlite").split(",");

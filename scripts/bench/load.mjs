@@ -14,11 +14,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readArgs } from "../args.mjs";
 
 const text = /** @type {const} */ ({ type: "string" });
-const { values } = parseArgs({
-  options: { store: text, rate: text, seconds: text, conversations: text, servers: text },
+const values = readArgs(import.meta.url, {
+  store: text,
+  rate: text,
+  seconds: text,
+  conversations: text,
+  servers: text,
 });
 const storeName = values.store ?? "sqlite";
 const rate = Number(values.rate ?? 500);

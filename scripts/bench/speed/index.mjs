@@ -11,7 +11,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node
 import { availableParallelism, cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { parseArgs } from "node:util";
+import { readArgs } from "../../args.mjs";
 import { startPostgres } from "../../servers/postgres.mjs";
 import { startRedis } from "../../servers/redis.mjs";
 import { publish, report } from "./report.mjs";
@@ -21,7 +21,7 @@ const peers = fileURLToPath(new URL("../peers", import.meta.url));
 
 const text = /** @type {const} */ ({ type: "string" });
 const flag = /** @type {const} */ ({ type: "boolean" });
-const { values } = parseArgs({ options: { quick: flag, repeats: text, only: text, modes: text, "no-page": flag } });
+const values = readArgs(import.meta.url, { quick: flag, repeats: text, only: text, modes: text, "no-page": flag });
 const quick = values.quick === true;
 const repeats = Number(values.repeats ?? (quick ? 1 : 5));
 const only = values.only?.split(",").map((name) => name.trim());
