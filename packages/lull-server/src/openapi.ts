@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { z } from "zod";
+import { stateFilters } from "./app/listing.ts";
 import type { Role } from "./auth.ts";
 import { maxBatch, type Schemas } from "./schemas.ts";
 
@@ -61,7 +62,19 @@ const answers = {
     answered: z.int(),
     seq: z.int(),
   }),
-  Conversations: z.object({ conversations: z.array(z.unknown()), next: z.string().nullable() }),
+  Conversations: z.object({
+    conversations: z.array(z.unknown()),
+    next: z.string().nullable().meta({ description: "Pass as `after` for the next page; null at the end" }),
+    scanned: z.int().optional().meta({ description: "How many were looked at, where no index led to exactly those" }),
+  }),
+  Report: z.looseObject({
+    schema: z.literal("lull-report/1"),
+    conversation: z.string(),
+    record: z.looseObject({}),
+    log: z.array(z.looseObject({ kind: z.string(), seq: z.int(), atMs: z.int() })),
+    sentences: z.array(z.string()),
+    versions: z.record(z.string(), z.string()),
+  }),
   Log: z.object({ entries: z.array(z.looseObject({ kind: z.string(), seq: z.int(), at: z.iso.datetime() })) }),
   Explanation: z.object({ sentences: z.array(z.string()) }),
   Pause: z.object({
@@ -202,6 +215,12 @@ export const operations: readonly Operation[] = [
       after: text("`next` of the page before"),
       limit: whole("Default 50", 1_000),
       prefix: text("Only ids that begin so"),
+      author: text("Only those in which that author wrote one of the newest 200 entries; looks at a bounded number"),
+      state: {
+        description:
+          "Only those; `overdue`: a timer rang 5 s ago and nobody came, or the longest wait is over and nobody answers. Where no index helps, a bounded number is looked at, and `next` goes on",
+        schema: { type: "string", enum: [...stateFilters] },
+      },
       active: flag("Only those that are not at rest"),
       parked: flag("Only those with a turn that was given up"),
       handedOff: flag("Only those a human answers"),
@@ -250,6 +269,13 @@ export const operations: readonly Operation[] = [
     summary: "What it is doing and why, in plain sentences",
     role: "read",
     responses: { 200: { description: "Sentences", schema: "Explanation" } },
+  },
+  {
+    method: "get",
+    path: `${one}/report`,
+    summary: "Its record and newest entries for a bug report: without texts, names and ids; `lull/testing` replays it",
+    role: "read",
+    responses: { 200: { description: "It, with instants in milliseconds", schema: "Report" } },
   },
   {
     method: "patch",

@@ -57,7 +57,7 @@ describe("deploy/", () => {
     const metrics = createMetrics({
       on: () => () => {},
       stats: async () => ({ ...(await store.stats()), working: 0 }),
-      list: async () => ({ conversations: [], next: null }),
+      list: async () => ({ conversations: [], next: null, nowMs: 0 }),
       paused: false,
       working: 0,
     });

@@ -76,7 +76,7 @@ describe("the survey", () => {
     const survey = createSurveys({
       list: async ({ after } = {}) => {
         pages += 1;
-        return { conversations: [], next: after === undefined ? "x" : null };
+        return { conversations: [], next: after === undefined ? "x" : null, nowMs: 0 };
       },
     });
     expect(await survey()).toMatchObject({ unansweredSinceMs: null });

@@ -52,6 +52,8 @@ export type * from "./ports.ts";
 export { maxSkewMs } from "./ports.ts";
 // The protocol itself, for those who want to check it
 export { apply } from "./protocol.ts";
+export { redacted } from "./redact.ts";
+export type { Report } from "./report.ts";
 export { memory } from "./stores/memory/index.ts";
 export {
   type Answer,

@@ -44,6 +44,9 @@ import type {
 } from "./model.ts";
 import { commandWord, type Logger, type LullOptions, onlyText, type Settings, settle } from "./options.ts";
 import type { Clock, ListFilter, ListPage, LogPage, Pause, SeenKey, Stats, Store } from "./ports.ts";
+import { redacted } from "./redact.ts";
+import { type Report, reportOf } from "./report.ts";
+import { busyOf } from "./tuning.ts";
 import { type ConversationView, viewOf } from "./view.ts";
 import { inOrder, inputsOf, keepFrom, targetOf, wakeAt } from "./window.ts";
 import { type TuneCall, tuneEvent } from "./wishes.ts";
@@ -631,9 +634,10 @@ export class Lull {
   async list(
     page: ListPage = {},
     filter: ListFilter = {},
-  ): Promise<{ conversations: ConversationView[]; next: ConversationId | null }> {
-    const { conversations, next } = await this.store.list(page, filter);
+  ): Promise<{ conversations: ConversationView[]; next: ConversationId | null; nowMs: number }> {
+    const { conversations, next, nowMs } = await this.store.list(page, filter);
     return {
+      nowMs,
       conversations: conversations.map((record) => viewOf(record, this.#engine.limitsOf(record.id, record))),
       next,
     };
@@ -643,13 +647,41 @@ export class Lull {
     return { ...(await this.store.stats()), working: this.working };
   }
 
-  /** Plain sentences: what happened lately, and how things stand. `entries`: how far back, default 100. */
-  async explain(conversation: ConversationId, options: { entries?: number } = {}): Promise<string[]> {
+  /**
+   * Plain sentences: what happened lately, and how things stand. `entries`: how far back, default 100. They quote errors,
+   * reasons and names of operators, unless `texts` is false.
+   */
+  async explain(conversation: ConversationId, options: { entries?: number; texts?: boolean } = {}): Promise<string[]> {
     const id = this.#conversation(conversation);
     const { record, nowMs } = await this.store.load(id);
     if (record === null) return explain(null, [], nowMs, null);
     const { entries } = await this.store.log(id, { before: record.seq + 1, limit: options.entries ?? 100 });
-    return explain(record, entries, nowMs, wakeAt(record, this.#engine.limitsOf(id, record)));
+    const told = options.texts === false ? redacted({ record, entries }) : { record, entries };
+    return explain(told.record, told.entries, nowMs, wakeAt(record, this.#engine.limitsOf(id, record)));
+  }
+
+  /**
+   * A conversation as it may be handed in with a bug: its record and the newest entries of its log (default and at most
+   * 1,000), without anybody's texts, names or ids. `replayReport` of `lull/testing` plays it again. Null: there is none.
+   */
+  async report(
+    conversation: ConversationId,
+    options: { entries?: number; versions?: Record<string, string> } = {},
+  ): Promise<Report | null> {
+    const id = this.#conversation(conversation);
+    const { record, nowMs } = await this.store.load(id);
+    if (record === null) return null;
+    const { entries: log } = await this.store.log(id, { before: record.seq + 1, limit: options.entries ?? 1_000 });
+    const limits = this.#engine.limitsOf(id, record);
+    const settings = { limits, whenBusy: busyOf(this.settings.whenBusyOf(id), record) };
+    return reportOf({
+      record,
+      log,
+      nowMs,
+      wakeAtMs: wakeAt(record, limits),
+      settings,
+      versions: { store: this.store.name, ...options.versions },
+    });
   }
 
   /** Calls `listener` with every event of this process. Returns what ends it. */

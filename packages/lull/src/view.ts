@@ -4,7 +4,7 @@
  * @module
  */
 import type { ConversationId, ConversationRecord, Limits, PartState, Version } from "./model.ts";
-import { targets, wakeAt } from "./window.ts";
+import { capAt, targets, wakeAt } from "./window.ts";
 
 export type ConversationState = "resting" | "waiting" | "answering" | "delivering" | "handed-off" | "parked";
 
@@ -19,6 +19,8 @@ export interface ConversationView {
   pending: number;
   startAtMs: number | null;
   quietAtMs: number | null;
+  /** The longest wait is over then: nothing holds the answer back any more. */
+  capAtMs: number | null;
   /** When somebody looks at it next. */
   wakeAtMs: number | null;
   lease: {
@@ -57,6 +59,7 @@ export function viewOf(record: ConversationRecord, limits: Limits): Conversation
     seq: record.seq,
     pending: record.window?.count ?? 0,
     ...targets(record, limits),
+    capAtMs: record.window === null ? null : capAt(record.window, limits),
     wakeAtMs: wakeAt(record, limits),
     lease: lease && {
       owner: lease.owner,

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
+import { redacted } from "lull";
 import { checkId } from "../schemas.ts";
 import { readOptionalBody } from "./body.ts";
 import type { Env, Limited } from "./deps.ts";
-import { may } from "./guard.ts";
+import { may, operatorOf } from "./guard.ts";
 import { defined } from "./messages.ts";
 import { Query } from "./query.ts";
 import { view } from "./view.ts";
@@ -17,23 +18,23 @@ export function adminRoutes(deps: Limited): Hono<Env> {
   const most = deps.config.maxBodyBytes;
   const app = new Hono<Env>();
   const operate = may(deps, "operate");
+  const by = (c: Context<Env>, call: { by?: string | undefined }) => call.by ?? operatorOf(c);
 
   app.get("/v1/pause", may(deps, "read", { admin: true }), async (c) => {
     new Query(c, []);
-    return c.json({ paused: view(await lull.pausedAll()), working: lull.working });
+    const paused = await lull.pausedAll();
+    return c.json({ paused: view(c.get("texts") ? paused : redacted(paused)), working: lull.working });
   });
 
   app.post("/v1/pause", operate, async (c) => {
     const call = await readOptionalBody(c, schemas.pause, most);
-    const caller = c.get("caller");
-    const paused = await lull.pauseAll(defined({ ...call, by: call.by ?? caller ?? undefined }));
+    const paused = await lull.pauseAll(defined({ ...call, by: by(c, call) }));
     return c.json({ paused: view(paused), working: lull.working });
   });
 
   app.post("/v1/unpause", operate, async (c) => {
     const call = await readOptionalBody(c, schemas.unpause, most);
-    const caller = c.get("caller");
-    const { was, dropped } = await lull.unpauseAll(defined({ ...call, by: call.by ?? caller ?? undefined }));
+    const { was, dropped } = await lull.unpauseAll(defined({ ...call, by: by(c, call) }));
     return c.json({ was: view(was), dropped });
   });
 

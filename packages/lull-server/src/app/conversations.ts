@@ -4,11 +4,14 @@
  * @module
  */
 import { type Context, Hono } from "hono";
+import type { ConversationView } from "lull";
+import { version } from "../openapi.ts";
 import { Problem } from "../problem.ts";
 import { checkId } from "../schemas.ts";
 import { readBody, readOptionalBody } from "./body.ts";
 import type { Env, Limited } from "./deps.ts";
-import { may } from "./guard.ts";
+import { may, operatorOf } from "./guard.ts";
+import { findConversations, stateFilters } from "./listing.ts";
 import { defined } from "./messages.ts";
 import { Query } from "./query.ts";
 import { lullOf } from "./scope.ts";
@@ -30,22 +33,33 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
   const read = may(deps, "read");
   const operate = may(deps, "operate");
 
+  /** An operator's call, with who it was. */
+  const signed = (c: Context<Env>, call: { by?: string | undefined }) =>
+    defined({ ...call, by: call.by ?? operatorOf(c) }) as never;
+
   app.get("/v1/conversations", read, async (c) => {
-    const query = new Query(c, ["after", "limit", "prefix", "active", "parked", "handedOff"]);
-    const after = query.text("after");
-    const prefix = query.text("prefix");
-    const page = defined({
-      after: after === undefined ? undefined : checkId("after", after),
-      limit: query.whole("limit", 1, 1_000),
-    });
-    const filter = defined({
-      prefix: prefix === undefined || prefix === "" ? undefined : checkId("prefix", prefix),
-      active: query.flag("active"),
-      parked: query.flag("parked"),
-      handedOff: query.flag("handedOff"),
-    });
-    const { conversations, next } = await of(c).list(page, filter);
-    return c.json({ conversations: conversations.map(summary), next });
+    const query = new Query(c, ["after", "limit", "prefix", "author", "state", "active", "parked", "handedOff"]);
+    const [after, prefix, author] = [query.text("after"), query.text("prefix"), query.text("author")];
+    if (author && !c.get("texts"))
+      throw new Problem(403, "forbidden", "This key may not see who writes, so it cannot look for somebody.", {
+        field: "author",
+      });
+    // Empty fields of a form ask for nothing.
+    const id = (name: string, value: string | undefined) => (value ? checkId(name, value) : undefined);
+    const { conversations, next, scanned } = await findConversations(
+      of(c),
+      defined({
+        after: after === undefined ? undefined : checkId("after", after),
+        limit: query.whole("limit", 1, 1_000),
+        prefix: id("prefix", prefix),
+        author: id("author", author),
+        state: query.choice("state", stateFilters),
+        active: query.flag("active"),
+        parked: query.flag("parked"),
+        handedOff: query.flag("handedOff"),
+      }),
+    );
+    return c.json({ conversations: conversations.map(summary), next, ...defined({ scanned }) });
   });
 
   app.get("/v1/conversations/:id", read, async (c) => {
@@ -75,6 +89,13 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
     return c.json({ sentences: await of(c).explain(id) });
   });
 
+  app.get("/v1/conversations/:id/report", read, async (c) => {
+    new Query(c, []);
+    const report = await of(c).report(idOf(c), { versions: { "lull-server": version, node: process.version } });
+    if (report === null) throw unknownConversation();
+    return c.json(report);
+  });
+
   app.post("/v1/conversations/:id/send", operate, async (c) => {
     const message = await readBody(c, schemas.send, most);
     const sent = await of(c).send(idOf(c), defined(message) as never);
@@ -86,32 +107,32 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
   });
 
   app.post("/v1/conversations/:id/handoff", operate, async (c) => {
-    await of(c).handoff(idOf(c), defined(await readOptionalBody(c, schemas.handoff, most)) as never);
+    await of(c).handoff(idOf(c), signed(c, await readOptionalBody(c, schemas.handoff, most)));
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/human-replies", operate, async (c) => {
-    await of(c).humanReply(idOf(c), defined(await readBody(c, schemas.humanReply, most)) as never);
+    await of(c).humanReply(idOf(c), signed(c, await readBody(c, schemas.humanReply, most)));
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/resume", operate, async (c) => {
-    await of(c).resume(idOf(c), defined(await readOptionalBody(c, schemas.resume, most)) as never);
+    await of(c).resume(idOf(c), signed(c, await readOptionalBody(c, schemas.resume, most)));
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/reset", operate, async (c) => {
-    await of(c).reset(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never);
+    await of(c).reset(idOf(c), signed(c, await readOptionalBody(c, schemas.operator, most)));
     return c.body(null, 204);
   });
 
   app.put("/v1/conversations/:id/settings", operate, async (c) => {
-    await of(c).tune(idOf(c), defined(await readBody(c, schemas.tune, most)) as never);
+    await of(c).tune(idOf(c), signed(c, await readBody(c, schemas.tune, most)));
     return c.body(null, 204);
   });
 
   app.post("/v1/conversations/:id/retry", operate, async (c) => {
-    return c.json(await of(c).retry(idOf(c), defined(await readOptionalBody(c, schemas.operator, most)) as never));
+    return c.json(await of(c).retry(idOf(c), signed(c, await readOptionalBody(c, schemas.operator, most))));
   });
 
   app.delete("/v1/conversations/:id", operate, async (c) => {
@@ -126,8 +147,7 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
   return app;
 }
 
-/** A conversation in a list: without the whole record. */
-function summary(conversation: object): unknown {
-  const { record: _, ...rest } = conversation as { record?: unknown };
-  return view(rest);
+/** A conversation in a list: of the record only since when somebody waits, and when its timer rings. */
+function summary({ record, ...rest }: ConversationView): unknown {
+  return view({ ...rest, openedAtMs: record.window?.openedAtMs ?? null, dueAtMs: rest.wakeAtMs });
 }

@@ -113,6 +113,11 @@ function botFor({ config }: Deps, key: Key | null, c: Context<Env>): string {
   return bot;
 }
 
+/** Who does it, for the log, where the call does not say: the key's name; without keys whoever is at this machine. */
+export function operatorOf(c: Context<Env>): string {
+  return c.get("caller") ?? "local";
+}
+
 /** The answer to anything thrown. Only what is our fault is logged, with its stack. */
 export function answerError(deps: Deps, error: unknown, requestId: string): Response {
   const problem = problemOf(error);

@@ -31,6 +31,13 @@ export class Query {
     return value;
   }
 
+  choice<const T extends string>(name: string, choices: readonly T[]): T | undefined {
+    const text = this.text(name);
+    if (text === undefined || text === "") return undefined;
+    if (!choices.includes(text as T)) throw invalid(name, `${name} must be one of ${choices.join(", ")}.`);
+    return text as T;
+  }
+
   flag(name: string): boolean | undefined {
     const text = this.text(name);
     if (text === undefined) return undefined;

@@ -1,12 +1,13 @@
 /**
- * The engine as one bot sees it: its own conversations, under its own ids, and no others.
+ * The engine as a caller sees it: one bot's own conversations, under its own ids, and no others; and no texts, where the
+ * caller's key may not see them.
  *
  * @module
  */
 import type { Context } from "hono";
-import type { ConversationView, Lull, LullEvent } from "lull";
+import { type ConversationView, type Lull, type LullEvent, redacted } from "lull";
 import { behindMarked, isMarked, joinId, splitId } from "../bots/ids.ts";
-import { invalid } from "../problem.ts";
+import { invalid, Problem } from "../problem.ts";
 import type { Deps, Env } from "./deps.ts";
 
 const named = [
@@ -25,14 +26,16 @@ const named = [
   "erase",
   "log",
   "explain",
+  "report",
   "reply",
 ] as const;
 
 export type Scoped = Pick<Lull, (typeof named)[number] | "get" | "list" | "events" | "on">;
 
-/** What the caller's bot may see. Where there is one bot, the engine itself. */
+/** What the caller's bot may see, and the caller's key. Where there is one bot, the engine itself. */
 export function lullOf(deps: Pick<Deps, "lull" | "config">, c: Context<Env>): Scoped {
-  return deps.config.bots === undefined ? deps.lull : scoped(deps.lull, c.get("bot"));
+  const lull = deps.config.bots === undefined ? deps.lull : scoped(deps.lull, c.get("bot"));
+  return c.get("texts") ? lull : withoutTexts(lull);
 }
 
 export function scoped(lull: Lull, bot: string): Scoped {
@@ -62,11 +65,11 @@ export function scoped(lull: Lull, bot: string): Scoped {
       const prefix = bot === "" ? filter.prefix : joinId(bot, filter.prefix ?? "");
       const from = page.after === undefined ? undefined : inside(page.after);
       const after = bot === "" ? (from ?? behindMarked) : from;
-      const { conversations, next } = await lull.list(
+      const { conversations, next, nowMs } = await lull.list(
         { ...page, ...(after === undefined ? {} : { after }) },
         { ...filter, ...(prefix === undefined ? {} : { prefix }) },
       );
-      return { conversations: conversations.map(shown), next: next === null ? null : splitId(next).id };
+      return { conversations: conversations.map(shown), next: next === null ? null : splitId(next).id, nowMs };
     },
     async *events(id, options) {
       for await (const event of lull.events(inside(id), options)) yield told(event);
@@ -75,5 +78,28 @@ export function scoped(lull: Lull, bot: string): Scoped {
       lull.on((event) => {
         if (isOurs(event.conversation)) listener(told(event));
       }),
+  };
+}
+
+/**
+ * The engine as a key with the role `inspect` sees it: what can be read, without what people and bots write, and nothing
+ * that changes anything. The only place where that is decided: routes ask `lullOf` and cannot forget it.
+ */
+export function withoutTexts(lull: Scoped): Scoped {
+  const refuse = async () => {
+    throw new Problem(403, "forbidden", "This key may look, and nothing else.", { field: "authorization" });
+  };
+  return {
+    ...(Object.fromEntries(named.map((name) => [name, refuse])) as unknown as Scoped),
+    get: async (id) => redacted(await lull.get(id)),
+    list: async (page, filter) => redacted(await lull.list(page, filter)),
+    log: async (id, page) => redacted(await lull.log(id, page)),
+    explain: (id, options) => lull.explain(id, { ...options, texts: false }),
+    // Made for strangers anyway.
+    report: (id, options) => lull.report(id, options),
+    async *events(id, options) {
+      for await (const event of lull.events(id, options)) yield redacted(event);
+    },
+    on: (listener) => lull.on((event) => listener(redacted(event))),
   };
 }

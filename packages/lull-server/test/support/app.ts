@@ -44,7 +44,7 @@ export async function testApp(options: TestAppOptions = {}) {
   const metrics = createMetrics({
     on: lull.on?.bind(lull) ?? (() => () => {}),
     stats: lull.stats?.bind(lull) ?? (() => store.stats()),
-    list: lull.list?.bind(lull) ?? (async () => ({ conversations: [], next: null })),
+    list: lull.list?.bind(lull) ?? (async () => ({ conversations: [], next: null, nowMs: 0 })),
     paused: false,
     working: 0,
   });
