@@ -156,6 +156,15 @@ export function attemptHandle(
     throw abortReason(reasonOf(record, fence));
   }
 
+  /**
+   * Newer input came first. Whoever is told so goes away, so the attempt ends here: its process may be waiting for an
+   * `absorb()` (`whenBusy: "steer"`), and would wait until the deadline.
+   */
+  async function overtaken(): Promise<never> {
+    await asHolder((held) => ({ type: "discard", reason: "superseded", ...held }));
+    throw abortReason("superseded");
+  }
+
   /** Asks again once the time has come, for as long as the caller waits. */
   async function insist<T>(
     { waitMs = 0, signal }: Within,
@@ -327,7 +336,7 @@ export function attemptHandle(
           case "full":
             throw new LullError("effects-full", "Too many effects in one turn (limits.maxEffects).");
           case "superseded":
-            throw abortReason("superseded");
+            return overtaken();
           default:
             return refuse(record);
         }
@@ -344,7 +353,7 @@ export function attemptHandle(
       insist(options, async () => {
         const { outcome, record } = await asHolder((held) => ({ type: "seal", ...held }));
         if (outcome?.is === "early") return tooEarly(record, outcome.atMs);
-        if (outcome?.is === "superseded") throw abortReason("superseded");
+        if (outcome?.is === "superseded") return overtaken();
         return outcome?.is === "sealed" ? undefined : refuse(record);
       }),
 

@@ -384,6 +384,23 @@ describe("what a turn may do, from outside", () => {
     await stop();
   });
 
+  it.each(["begin", "seal"] as const)(
+    "ends the attempt when %s is refused as superseded: whoever asked goes away",
+    async (call) => {
+      const { clock, home, refs, last, stop } = pair({ whenBusy: "steer" });
+      await home.lull.start();
+      await home.hear("a");
+      await clock.advance(7_000);
+      await home.hear("b");
+      expect(await code(call === "begin" ? last().begin("book") : last().seal())).toBe("superseded");
+      // At the next quiet moment, not at the attempt's deadline.
+      await clock.advance(7_000);
+      expect(refs).toHaveLength(2);
+      expect((await last().status()).newer).toEqual([]);
+      await stop();
+    },
+  );
+
   it("fails when it says so, and is tried again or parked", async () => {
     const { clock, home, refs, last, stop } = pair({ limits: { maxFailures: 2 }, fallback: "sorry" });
     await home.lull.start();

@@ -197,7 +197,8 @@ function truthful({ id, log, shown, runs, acked, executed }: Case, blame: Blame)
         (entry) =>
           (entry.kind === "edit" || entry.kind === "retraction") &&
           entry.target === message.id &&
-          entry.aside === undefined &&
+          // What was only noted counts, too, once its target is brought back.
+          (entry.aside === undefined || ranges.length > 1) &&
           entry.version <= reply.to,
       );
       // Changes may have come in any order; only simple cases are judged by text.
