@@ -1,5 +1,8 @@
 import "../shared/theme.css";
+import "../shared/base.css";
+import "./inspector.css";
 import { render } from "preact";
+import { App } from "./app.tsx";
 
 const app = document.getElementById("app");
-if (app !== null) render(<main>The inspector is being built.</main>, app);
+if (app !== null) render(<App />, app);

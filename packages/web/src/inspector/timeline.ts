@@ -544,7 +544,15 @@ function building(conversation: Conversation | null, now: number) {
           entry.by,
         );
         return;
+      default:
+        return other(entry, place);
     }
+  }
+
+  /** Kinds that came later than this code, or are no more than a mark. */
+  function other(entry: { kind: string; by?: string }, place: { at: number; seq: number }): void {
+    const [words, title] = others[entry.kind] ?? [entry.kind, `An entry of the kind ${entry.kind}`];
+    operated(place, entry.kind, words, title, entry.by);
   }
 
   function operated(
@@ -873,6 +881,10 @@ const waits: Record<string, string> = {
   pace: "this user's pace",
   question: "a question",
   judged: "by completeness",
+};
+
+const others: Record<string, [words: string, title: string]> = {
+  flushed: ["flushed", "What was there was wanted answered at once"],
 };
 
 const backlogs = { answer: "answered", context: "kept as context" };

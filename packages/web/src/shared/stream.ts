@@ -38,7 +38,7 @@ export async function follow({ url, onFrame, onState, signal }: FollowOptions): 
     if (tries === 0) onState({ is: "connecting" });
     let error: ApiError;
     try {
-      const response = await fetch(url(after), { credentials: "same-origin", cache: "no-store", signal });
+      const response: Response = await fetch(url(after), { credentials: "same-origin", cache: "no-store", signal });
       if (!response.ok) throw await problemOf(response);
       if (response.body === null) throw new ApiError(0, "unreachable", "The stream had no content.");
       onState({ is: "live" });
