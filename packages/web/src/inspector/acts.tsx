@@ -119,7 +119,8 @@ export function Acts({ conversation, onDone }: ActsProps) {
   const [open, setOpen] = useState<Act | null>(null);
   return (
     <>
-      <div class="acts" role="group" aria-label="Act on this conversation">
+      <fieldset class="acts">
+        <legend class="hidden-text">Act on this conversation</legend>
         {acts.map((act) => {
           const why = act.idle?.(conversation) ?? null;
           return (
@@ -135,7 +136,7 @@ export function Acts({ conversation, onDone }: ActsProps) {
             </button>
           );
         })}
-      </div>
+      </fieldset>
       {open && (
         <Confirm
           act={open}

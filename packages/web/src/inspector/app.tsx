@@ -28,9 +28,9 @@ export function App() {
   if (who === "none") return <SignIn />;
   return (
     <>
-      <a class="skip button" href="#main" onClick={skip}>
+      <button type="button" class="skip button" onClick={() => document.getElementById("main")?.focus()}>
         Skip to content
-      </a>
+      </button>
       <Header name={who.name} bot={who.bot} />
       <main class="page" id="main" tabIndex={-1}>
         {hidesTexts.value && (
@@ -42,12 +42,6 @@ export function App() {
       </main>
     </>
   );
-}
-
-/** The address behind `#` is the page's own. */
-function skip(event: MouseEvent): void {
-  event.preventDefault();
-  document.getElementById("main")?.focus();
 }
 
 function Page() {

@@ -51,7 +51,7 @@ export function ChartView({ chart, times }: { chart: Chart; times: number[] }) {
       <ul class="legend" aria-hidden="true">
         {chart.lines.map((line) => (
           <li key={line.name}>
-            <svg width="22" height="8">
+            <svg width="22" height="8" aria-hidden="true">
               <line
                 x1="0"
                 x2="22"
@@ -69,7 +69,7 @@ export function ChartView({ chart, times }: { chart: Chart; times: number[] }) {
       <details>
         <summary>As a table</summary>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-        <div class="table" tabIndex={0} role="region" aria-label={`${chart.title}, as a table`}>
+        <section class="table" tabIndex={0} aria-label={`${chart.title}, as a table`}>
           <table>
             <thead>
               <tr>
@@ -97,7 +97,7 @@ export function ChartView({ chart, times }: { chart: Chart; times: number[] }) {
                 ))}
             </tbody>
           </table>
-        </div>
+        </section>
       </details>
     </section>
   );

@@ -252,7 +252,6 @@ function Facts({ items, id, entry }: { items: Item[]; id: string; entry: number 
           </div>
         )}
         {item.facts.map(({ name, value }, index) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: facts are never reordered
           <div key={index}>
             <dt>{name}</dt>
             <dd>{value}</dd>
@@ -282,9 +281,8 @@ function Sentences({ sentences }: { sentences: string[] | null }) {
       {sentences.map((sentence, index) => {
         const [, time, words] = /^(\d\d:\d\d:\d\d\.\d+) (.*)$/s.exec(sentence) ?? [null, "", sentence];
         return (
-          // biome-ignore lint/suspicious/noArrayIndexKey: sentences are never reordered
           <li key={index} class={/^Now:/.test(words) ? "standing-now" : undefined}>
-            <time>{time}</time>
+            <time class="sentence-time">{time}</time>
             <span>{words}</span>
           </li>
         );

@@ -105,42 +105,43 @@ function Filters({ prefix, author, state }: { prefix: string; author: string; st
   };
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
-    <form
-      ref={form}
-      class="filters"
-      role="search"
-      onSubmit={(event) => {
-        event.preventDefault();
-        apply();
-      }}
-    >
-      <label class="field">
-        Id begins with
-        <input
-          name="prefix"
-          defaultValue={prefix}
-          onInput={soon}
-          spellcheck={false}
-          autocomplete="off"
-          placeholder="web:"
-        />
-      </label>
-      <label class="field">
-        Author
-        <input name="author" defaultValue={author} onInput={soon} spellcheck={false} autocomplete="off" />
-      </label>
-      <label class="field">
-        State
-        <select name="state" defaultValue={state} onChange={apply}>
-          <option value="">any</option>
-          {states.map((name) => (
-            <option key={name} value={name} selected={name === state}>
-              {name.replace("-", " ")}
-            </option>
-          ))}
-        </select>
-      </label>
-    </form>
+    <search>
+      <form
+        ref={form}
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          apply();
+        }}
+      >
+        <label class="field">
+          Id begins with
+          <input
+            name="prefix"
+            defaultValue={prefix}
+            onInput={soon}
+            spellcheck={false}
+            autocomplete="off"
+            placeholder="web:"
+          />
+        </label>
+        <label class="field">
+          Author
+          <input name="author" defaultValue={author} onInput={soon} spellcheck={false} autocomplete="off" />
+        </label>
+        <label class="field">
+          State
+          <select name="state" defaultValue={state} onChange={apply}>
+            <option value="">any</option>
+            {states.map((name) => (
+              <option key={name} value={name} selected={name === state}>
+                {name.replace("-", " ")}
+              </option>
+            ))}
+          </select>
+        </label>
+      </form>
+    </search>
   );
 }
 
@@ -178,7 +179,7 @@ function Feed({ events }: { events: Event[] }) {
         <ol tabIndex={0} aria-label="Newest events">
           {events.map((event, index) => (
             <li key={`${event.conversation} ${event.seq ?? event.type} ${event.at} ${index}`}>
-              <time>{clockTime(Date.parse(event.at)).slice(0, 8)}</time>
+              <time class="feed-time">{clockTime(Date.parse(event.at)).slice(0, 8)}</time>
               <a href={hashOf({ page: "conversation", id: event.conversation, entry: event.seq ?? null })}>
                 {event.conversation}
               </a>

@@ -221,12 +221,12 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
         <span class="tools-end">{children}</span>
       </div>
       <div class="plot">
+        {/* biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms */}
         <svg
           ref={svg}
           width={Math.max(1, width)}
           height={height}
           viewBox={`0 0 ${Math.max(1, width)} ${height}`}
-          // biome-ignore lint/a11y/useSemanticElements: a fieldset is for forms
           role="group"
           aria-label="Timeline. Arrow keys move between entries, plus and minus zoom, brackets go from turn to turn."
           onKeyDown={onKey}
@@ -253,7 +253,7 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
           }}
           onPointerLeave={() => onPoint(null)}
         >
-          <Patterns />
+          <Patterns width={plot + 12} height={places.height} />
           <Axis span={span} gutter={gutter} plot={plot} height={height} />
           {places.lanes.map(({ lane, top, height, label }) => (
             <g key={lane}>
@@ -272,7 +272,7 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
               y2={places.height}
             />
           )}
-          <svg x={gutter} width={plot + 12} height={height} class="inner">
+          <g transform={`translate(${gutter} 0)`} clip-path="url(#in-plot)">
             {drawn.map((one) => (
               <One
                 key={one.key}
@@ -291,7 +291,7 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
                 }}
               />
             ))}
-          </svg>
+          </g>
         </svg>
       </div>
       <Strip timeline={timeline} bounds={bounds} span={span} width={width} onChoose={setChosen} />
@@ -484,9 +484,12 @@ function round(x: number): number {
   return Math.round(x * 10) / 10;
 }
 
-function Patterns() {
+function Patterns({ width, height }: { width: number; height: number }) {
   return (
     <defs>
+      <clipPath id="in-plot">
+        <rect width={width} height={height} />
+      </clipPath>
       <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
         <line class="hatch-line" x1="0" y1="0" x2="0" y2="6" />
       </pattern>
