@@ -306,7 +306,7 @@ export const operations: readonly Operation[] = [
     path: `${one}/flush`,
     summary: "Answer now",
     role: "send",
-    body: { schema: "nothing", required: false },
+    body: { schema: "flush", required: false },
     responses: done,
   },
   {
@@ -531,6 +531,7 @@ const componentNames: Record<keyof Schemas, string> = {
   edit: "Edit",
   retraction: "Retraction",
   typing: "Typing",
+  flush: "FlushCall",
   nothing: "Nothing",
   session: "SessionCall",
   send: "Send",

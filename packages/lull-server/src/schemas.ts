@@ -169,11 +169,12 @@ export function createSchemas(config: Config) {
       .superRefine(oneContent),
     retraction: z.strictObject({ id: call.id }),
     typing: z.strictObject({ on: z.boolean().optional(), forMs: duration(86_400_000).optional() }),
+    flush: z.strictObject({ by: call.by }),
     nothing: z.strictObject({}),
     session: z.strictObject({ key: z.string().min(1).max(1_000) }),
     send: z
       .strictObject({
-        id: call.id,
+        ...call,
         ...content,
         address: small("Default: the newest message's").optional(),
         metadata: metadata.optional(),

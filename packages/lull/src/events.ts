@@ -13,6 +13,7 @@ export type EventType =
   | "message.retracted"
   | "message.revived"
   | "window.armed"
+  | "window.flushed"
   | "attempt.started"
   | "attempt.absorbed"
   | "attempt.sealed"
@@ -89,6 +90,7 @@ const plain = {
   edit: "message.edited",
   retraction: "message.retracted",
   retry: "message.revived",
+  flushed: "window.flushed",
   attempt: "attempt.started",
   absorbed: "attempt.absorbed",
   sealed: "attempt.sealed",

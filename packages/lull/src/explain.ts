@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { ConversationRecord, EntryOf, LogEntry, Wait } from "./model.ts";
+import type { ConversationRecord, EntryOf, LogEntry, Version, Wait } from "./model.ts";
 
 /** `12:01:04.250` of an instant, UTC. */
 function clockTime(atMs: number): string {
@@ -19,6 +19,27 @@ function count(n: number, noun: string): string {
   return `${n} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+/** `input 3`, `inputs 1 to 3`: those with `from < version ≤ to`. */
+function inputs(from: Version, to: Version): string {
+  return to - from === 1 ? `input ${to}` : `inputs ${from + 1} to ${to}`;
+}
+
+function byWhom(by: string | undefined): string {
+  return by === undefined ? "" : by === "user" ? " by the user" : ` by ${by}`;
+}
+
+/** What the entries so far have come to. */
+interface Story {
+  attempts: Map<number, EntryOf<"attempt">>;
+  replies: Map<string, EntryOf<"reply">>;
+  /** What people did last, and when. */
+  last: { what: "message" | "edit" | "retraction"; atMs: number } | null;
+  /** When each input came. */
+  came: Map<Version, number>;
+  /** What became of the attempts at what is unanswered. */
+  mishaps: string[];
+}
+
 /** Sentences about the entries, oldest first, and one about how things stand. Never a user's text. */
 export function explain(
   record: ConversationRecord | null,
@@ -28,72 +49,84 @@ export function explain(
 ): string[] {
   if (record === null) return ["Nobody has written in this conversation."];
   const lines: string[] = [];
-  const began = new Map<number, EntryOf<"attempt">>();
-  const replies = new Map<string, EntryOf<"reply">>();
+  const story: Story = { attempts: new Map(), replies: new Map(), last: null, came: new Map(), mishaps: [] };
   const drafted = new Set<string>();
-  let last: number | null = null;
   for (const entry of log) {
     if (entry.kind === "draft") drafted.add(entry.draftId);
     // Taking a draft back goes through the outbox, and is told by its own entry.
     if (entry.kind === "receipt" && drafted.has(entry.replyId)) continue;
-    const at = clockTime(entry.atMs);
-    const text = sentence(entry, began, replies, last);
-    if (entry.kind === "attempt") began.set(entry.fence, entry);
-    if (entry.kind === "reply") replies.set(entry.replyId, entry);
-    if (entry.kind === "message") last = entry.atMs;
-    if (text !== null) lines.push(`${at} ${text}`);
+    const text = sentence(entry, story);
+    follow(entry, story);
+    if (text !== null) lines.push(`${clockTime(entry.atMs)} ${text}`);
   }
   lines.push(`${clockTime(nowMs)} ${standing(record, nowMs, wakeAtMs)}`);
   return lines;
 }
 
-function sentence(
-  entry: LogEntry,
-  began: Map<number, EntryOf<"attempt">>,
-  replies: Map<string, EntryOf<"reply">>,
-  last: number | null,
-): string | null {
+/** Takes the entry into the story. Changes it. */
+function follow(entry: LogEntry, story: Story): void {
+  switch (entry.kind) {
+    case "message":
+    case "edit":
+    case "retraction":
+      story.last = { what: entry.kind, atMs: entry.atMs };
+      story.came.set(entry.version, entry.atMs);
+      return;
+    case "attempt":
+      story.attempts.set(entry.fence, entry);
+      return;
+    case "ended":
+      story.mishaps.push(ending(entry, story));
+      return;
+    case "reply":
+      story.replies.set(entry.replyId, entry);
+      if (entry.cause !== "send") story.mishaps = [];
+      return;
+    case "settled":
+    case "reset":
+      story.mishaps = [];
+      return;
+    default:
+  }
+}
+
+function sentence(entry: LogEntry, story: Story): string | null {
+  const { last } = story;
   switch (entry.kind) {
     case "message":
       if (entry.aside === "backlog") return `Message ${entry.version} was too old to answer: kept as context.`;
       if (entry.aside === "context") return `Message ${entry.version} was not for the bot: kept as context.`;
       if (entry.aside === "command") return `Message ${entry.version} was a control word.`;
       return `Message ${entry.version} arrived${entry.incomplete ? ", incomplete" : ""}${
-        last === null ? "" : `, ${span(entry.atMs - last)} after the one before`
+        last === null ? "" : `, ${span(entry.atMs - last.atMs)} after the one before`
       }.`;
     case "edit":
       return entry.aside
         ? "An answered message was edited: kept as context."
-        : `An edit arrived (version ${entry.version}).`;
+        : `An edit arrived (input ${entry.version}).`;
     case "retraction":
-      return entry.aside
-        ? "An answered message was taken back."
-        : `A message was taken back (version ${entry.version}).`;
+      return entry.aside ? "An answered message was taken back." : `A message was taken back (input ${entry.version}).`;
     case "retry":
-      return `Inputs ${entry.from + 1} to ${entry.to} were brought back${entry.by ? ` by ${entry.by}` : ""}.`;
+      return `${capital(inputs(entry.from, entry.to))} ${entry.to - entry.from === 1 ? "was" : "were"} brought back${byWhom(entry.by)}.`;
+    case "flushed":
+      return `An answer was wanted at once${byWhom(entry.by)}.`;
     case "attempt": {
-      const waited = last === null ? "" : ` after ${span(entry.atMs - last)} of quiet`;
+      const waited = last === null ? "" : ` after ${span(entry.atMs - last.atMs)} of quiet`;
       const which = entry.attempt === 1 ? "The model started" : `The model started again (attempt ${entry.attempt})`;
       const beside = entry.crossed === undefined ? "" : "; its first message had crossed the reply before";
       const seal = entry.sealed ? "; the user had waited long enough, so newer input does not restart it" : "";
-      return `${which}${waited}${why(entry.wait)}, with everything up to version ${entry.to}${beside}${seal}.`;
+      return `${which}${waited}${why(entry.wait)}, with ${inputs(entry.from, entry.to)}${beside}${seal}.`;
     }
     case "absorbed":
-      return `The running attempt took in newer messages, up to version ${entry.to}.`;
+      return `The running attempt took in newer messages, up to input ${entry.to}.`;
     case "sealed":
       return "The answer was sealed: newer input no longer discards it.";
     case "ended": {
-      const start = began.get(entry.fence);
-      const after = start === undefined ? "" : ` after ${span(entry.atMs - start.atMs)}`;
       const again = entry.retryAtMs === undefined ? "" : ` It is tried again at ${clockTime(entry.retryAtMs)}.`;
-      const why = entry.error === undefined ? "" : `: ${entry.error}`;
-      return `${endings[entry.outcome](after)}${why}.${again}`;
+      return `${capital(ending(entry, story))}.${again}`;
     }
     case "reply":
-      if (entry.cause === "fallback") return "The fallback text was committed.";
-      return `Answered versions ${entry.from + 1} to ${entry.to} in ${count(entry.parts.length, "part")}${
-        entry.overtaken ? ", although newer input had come" : ""
-      }${why(entry.wait)}.`;
+      return entry.cause === "fallback" ? "The fallback text was committed." : answered(entry, story);
     case "part":
       return `Part ${entry.index + 1} was added to the reply.`;
     case "draft":
@@ -105,41 +138,66 @@ function sentence(
         entry.retryAtMs === undefined ? "" : `; next try at ${clockTime(entry.retryAtMs)}`
       }.`;
     case "closed": {
-      const reply = replies.get(entry.replyId);
+      const reply = story.replies.get(entry.replyId);
       const took = reply === undefined ? "" : ` ${span(entry.atMs - reply.atMs)} after it was committed`;
       return `The reply was ${entry.outcome}${took}.`;
     }
     case "settled":
-      return `${settled[entry.outcome]} (versions ${entry.from + 1} to ${entry.to})${entry.reason ? `: ${entry.reason}` : ""}.`;
+      return `${settled[entry.outcome]} (${inputs(entry.from, entry.to)})${entry.reason ? `: ${entry.reason}` : ""}.`;
     case "effect":
       return `Effect ${JSON.stringify(entry.key)} was recorded${entry.late ? ", after its turn had ended" : ""}.`;
     case "effect-unknown":
       return `Effect ${JSON.stringify(entry.key)} was begun and nobody saw its end.`;
     case "send":
-      return "A message of the bot's own accord was queued.";
+      return `A message of the bot's own accord was queued${byWhom(entry.by)}.`;
     case "human":
-      return `A human answered everything up to version ${entry.upTo}.`;
+      return `A human answered everything up to input ${entry.upTo}${entry.by === undefined ? "" : `, told${byWhom(entry.by)}`}.`;
     case "handoff":
-      return `Handed off to a human until ${clockTime(entry.untilMs)}${entry.by ? ` by ${entry.by}` : ""}.`;
+      return `Handed off to a human until ${clockTime(entry.untilMs)}${byWhom(entry.by)}.`;
     case "resumed":
-      return entry.backlog === "answer"
-        ? "The hand-off ended; what waited is answered."
-        : "The hand-off ended; what waited is kept as context.";
+      return `The hand-off was ended${byWhom(entry.by)}; what waited is ${
+        entry.backlog === "answer" ? "answered" : "kept as context"
+      }.`;
     case "tuned":
       return `From here on it has wishes of its own: ${JSON.stringify(entry.tuning)}${entry.by ? `, by ${entry.by}` : ""}.`;
     case "reset":
-      return entry.forget ? "The conversation was reset." : "The answer was stopped.";
+      return `${entry.forget ? "The conversation was reset" : "The answer was stopped"}${byWhom(entry.by)}.`;
   }
 }
 
-const endings: Record<EntryOf<"ended">["outcome"], (after: string) => string> = {
-  superseded: (after) => `Newer input discarded the attempt${after}`,
-  failed: (after) => `The attempt failed${after}`,
-  expired: (after) => `The attempt was lost${after}: its process stopped, and its lease expired`,
-  "handed-back": (after) => `The process that answered shut down${after} and handed the turn back`,
-  "handed-off": (after) => `The attempt ended${after}: a human took over`,
-  "answered-by-human": (after) => `The attempt ended${after}: a human answered`,
-  reset: (after) => `The attempt ended${after}: the conversation was reset`,
+/** The whole turn, in one sentence: `Waited 6.0 s of quiet; a message at … discarded attempt 1 after 2.1 s; answered …`. */
+function answered(reply: EntryOf<"reply">, { came, mishaps }: Story): string {
+  const parts = reply.parts.length === 1 ? "" : ` in ${count(reply.parts.length, "part")}`;
+  if (reply.to === reply.from) return `A message of the bot's own accord was committed${parts}.`;
+  const lastMs = came.get(reply.to);
+  const waited = lastMs === undefined ? [] : [`waited ${span(reply.atMs - lastMs)} of quiet${why(reply.wait)}`];
+  const all = reply.overtaken || reply.to - reply.from === 1 ? "" : `all ${reply.to - reply.from}: `;
+  const newer = reply.overtaken ? ", although newer input had come" : "";
+  return `${capital([...waited, ...mishaps, `answered ${all}${inputs(reply.from, reply.to)}${parts}${newer}`].join("; "))}.`;
+}
+
+/** How an attempt ended, to stand in the middle of a sentence. */
+function ending({ fence, atMs, outcome, error }: EntryOf<"ended">, { attempts, last }: Story): string {
+  const start = attempts.get(fence);
+  const which = start === undefined ? "the attempt" : `attempt ${start.attempt}`;
+  const after = start === undefined ? "" : ` after ${span(atMs - start.atMs)}`;
+  const what =
+    last === null ? "newer input" : `${last.what === "edit" ? "an" : "a"} ${last.what} at ${clockTime(last.atMs)}`;
+  return `${endings[outcome](which, after, what)}${error === undefined ? "" : `: ${error}`}`;
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+const endings: Record<EntryOf<"ended">["outcome"], (attempt: string, after: string, newer: string) => string> = {
+  superseded: (attempt, after, newer) => `${newer} discarded ${attempt}${after}`,
+  failed: (attempt, after) => `${attempt} failed${after}`,
+  expired: (attempt, after) => `${attempt} was lost${after}, when its lease expired: its process had stopped`,
+  "handed-back": (attempt, after) => `${attempt} was handed back${after}, because its process shut down`,
+  "handed-off": (attempt, after) => `${attempt} ended${after}, because a human took over`,
+  "answered-by-human": (attempt, after) => `${attempt} ended${after}, because a human answered`,
+  reset: (attempt, after) => `${attempt} ended${after}, because the conversation was reset`,
 };
 
 /** What is worth saying about a wait: nothing, where it simply was the setting's. */

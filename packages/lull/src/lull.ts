@@ -429,9 +429,10 @@ export class Lull {
     });
   }
 
-  /** Answers now, without further waiting. */
-  async flush(conversation: ConversationId): Promise<void> {
-    await this.#do(conversation, () => [{ type: "flush" }]);
+  /** Answers now, without further waiting. `by`: who wants it, for the log. */
+  async flush(conversation: ConversationId, call: Pick<OperatorCall, "by"> = {}): Promise<void> {
+    const by = call.by === undefined ? {} : { by: checkId("by", call.by, this.settings) };
+    await this.#do(conversation, () => [{ type: "flush", ...by }]);
   }
 
   /**
@@ -457,7 +458,7 @@ export class Lull {
   /** A message of the bot's own accord, through the same outbox: after the current turn, or only if all is quiet. */
   async send(
     conversation: ConversationId,
-    message: OutgoingMessage & { when?: "after-turn" | "if-quiet" },
+    message: OutgoingMessage & Pick<OperatorCall, "by"> & { when?: "after-turn" | "if-quiet" },
   ): Promise<{ status: "queued" | "duplicate" | "dropped" | "full"; replyId: string }> {
     const id = message.id === undefined ? this.#clock.id() : checkId("id", message.id, this.settings);
     const when = message.when ?? "after-turn";
@@ -465,6 +466,7 @@ export class Lull {
       throw new LullError("invalid-argument", "when must be after-turn or if-quiet.", { details: { field: "when" } });
     const parts = checkParts("", message, this.settings);
     const replyId = this.#clock.id();
+    const by = message.by === undefined ? {} : { by: checkId("by", message.by, this.settings) };
     const address =
       message.address === undefined
         ? {}
@@ -475,7 +477,7 @@ export class Lull {
         : { metadata: checkObject("metadata", message.metadata, this.settings.maxAddressBytes) };
     const result = await this.#do(
       conversation,
-      () => [{ type: "send", id, replyId, parts, when, ...address, ...metadata }],
+      () => [{ type: "send", id, replyId, parts, when, ...address, ...metadata, ...by }],
       ([outcome], nowMs) => [this.#seen(`s:${id}`, replyId, nowMs, outcome)],
     );
     if (result.duplicate !== null) return { status: "duplicate", replyId: String(result.duplicate[0]?.value) };
@@ -510,9 +512,9 @@ export class Lull {
     await this.#operate(
       conversation,
       call,
-      (id, _by, log, answered) => {
+      (id, by, log, answered) => {
         const version = typeof upTo === "string" ? versionIn(log, upTo, answered) : (upTo ?? null);
-        return { type: "humanReply", id, upTo: version, parts, ...author, ...metadata, log };
+        return { type: "humanReply", id, upTo: version, parts, ...author, ...metadata, ...by, log };
       },
       true,
     );

@@ -188,6 +188,7 @@ export type LogBody =
       when: "after-turn" | "if-quiet";
       address?: Json | undefined;
       metadata?: JsonObject | undefined;
+      by?: string | undefined;
     }
   | {
       kind: "human";
@@ -196,7 +197,10 @@ export type LogBody =
       parts: Part[];
       author?: string | undefined;
       metadata?: JsonObject | undefined;
+      by?: string | undefined;
     }
+  /** Somebody wanted the answer at once. */
+  | { kind: "flushed"; by: string }
   | { kind: "handoff"; id: string; untilMs: number; by?: string | undefined }
   | { kind: "resumed"; id: string; backlog: Backlog; by?: string | undefined }
   /** The conversation's own wishes from then on. */
@@ -564,7 +568,8 @@ export type ProtocolEvent =
     })
   | { type: "retract"; id: string; target: string; log: readonly LogEntry[] }
   | { type: "typing"; on: boolean; forMs?: number }
-  | { type: "flush" }
+  /** With `by` it is noted in the log. */
+  | { type: "flush"; by?: string }
   /** `completeness` in 0 … 1: has the user said it all? For the inputs up to `version`. */
   | { type: "judge"; version: Version; completeness: number }
   /** `seals`: an attempt to respond is sealed from its start, for authors who want every answer finished. */
@@ -605,6 +610,7 @@ export type ProtocolEvent =
       parts: readonly Part[];
       author?: string;
       metadata?: JsonObject;
+      by?: string;
       log: readonly LogEntry[];
     }
   | { type: "resume"; id: string; backlog: Backlog; by?: string }
@@ -626,6 +632,7 @@ export type ProtocolEvent =
       when: "after-turn" | "if-quiet";
       address?: Json;
       metadata?: JsonObject;
+      by?: string;
     };
 
 /** Sent when a span is parked. */

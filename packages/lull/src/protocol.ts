@@ -297,7 +297,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
 
     typing: (e) => window.hold(r, e, now, limits),
 
-    flush: () => window.flush(r),
+    flush: (e) => window.flush(r, e, note),
 
     judge: (e) => window.judge(r, e, limits),
 

@@ -26,6 +26,7 @@ import type {
   Input,
   Lease,
   Limits,
+  LogBody,
   LogEntry,
   Outbox,
   OutboxPart,
@@ -177,8 +178,14 @@ export function hold(
 }
 
 /** The answer is wanted now. Changes `r`. */
-export function flush(r: ConversationRecord): Outcomes["flush"] {
+export function flush(
+  r: ConversationRecord,
+  { by }: { by?: string },
+  note: (body: LogBody) => void,
+): Outcomes["flush"] {
   if (r.window === null) return { is: "nothing" };
+  // Programs do it with every button; a person who does is to be found in the log.
+  if (by !== undefined) note({ kind: "flushed", by });
   for (const each of windowsOf(r)) Object.assign(each, flushed);
   return { is: "flushed" };
 }

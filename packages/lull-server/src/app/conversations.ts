@@ -98,7 +98,7 @@ export function conversationRoutes(deps: Limited): Hono<Env> {
 
   app.post("/v1/conversations/:id/send", operate, async (c) => {
     const message = await readBody(c, schemas.send, most);
-    const sent = await of(c).send(idOf(c), defined(message) as never);
+    const sent = await of(c).send(idOf(c), signed(c, message));
     if (sent.status === "full")
       throw new Problem(429, "full", "Too many of the bot's own messages wait in this conversation (maxSends).", {
         retryAfter: 5,

@@ -10,7 +10,7 @@ import { invalid, Problem, retryAfterSeconds } from "../problem.ts";
 import { checkId, type Schemas, validate } from "../schemas.ts";
 import { readBody, readJson, readOptionalBody } from "./body.ts";
 import type { Env, Limited } from "./deps.ts";
-import { may } from "./guard.ts";
+import { may, operatorOf } from "./guard.ts";
 import { Query } from "./query.ts";
 import { lullOf, type Scoped } from "./scope.ts";
 import { instant } from "./view.ts";
@@ -155,8 +155,8 @@ export function messageRoutes(deps: Limited): Hono<Env> {
 
   app.post("/v1/conversations/:id/flush", send, async (c) => {
     const conversation = checkId("conversation", c.get("segments")[3] ?? "");
-    await readOptionalBody(c, schemas.nothing, most);
-    await of(c).flush(conversation);
+    const { by = operatorOf(c) } = await readOptionalBody(c, schemas.flush, most);
+    await of(c).flush(conversation, { by });
     return c.body(null, 204);
   });
 

@@ -141,7 +141,7 @@ describe("drafts", () => {
     const told = (await one.lull.explain("c")).map((line) => line.slice(13));
     expect(told.slice(2, 5)).toEqual([
       "Provisional text is being shown.",
-      "The bot chose to stay silent (versions 1 to 1).",
+      "The bot chose to stay silent (input 1).",
       "The draft was taken back.",
     ]);
     expect(on().steps).toEqual(['1500 shows b1 "1.1"', '2500 edits b1 "1.1 1.2"', "3000 takes back b1"]);

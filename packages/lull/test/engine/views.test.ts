@@ -273,11 +273,13 @@ describe("explain", () => {
     const lines = await lull.explain("c");
     expect(lines.map((line) => line.slice(13))).toEqual([
       "Message 1 arrived.",
-      "The model started after 1.0 s of quiet, with everything up to version 1.",
+      "The model started after 1.0 s of quiet, with input 1.",
       "Message 2 arrived, 3.0 s after the one before.",
-      "Newer input discarded the attempt after 2.0 s.",
-      "The model started again (attempt 2) after 1.0 s of quiet, with everything up to version 2.",
-      "Answered versions 1 to 2 in 1 part.",
+      expect.stringMatching(/^A message at [\d:.]{12} discarded attempt 1 after 2\.0 s\.$/),
+      "The model started again (attempt 2) after 1.0 s of quiet, with inputs 1 to 2.",
+      expect.stringMatching(
+        /^Waited 6\.0 s of quiet; a message at [\d:.]{12} discarded attempt 1 after 2\.0 s; answered all 2: inputs 1 to 2\.$/,
+      ),
       "Part 1 was sent.",
       "The reply was delivered 0 ms after it was committed.",
       "Now: at rest.",
@@ -316,33 +318,36 @@ describe("explain", () => {
     await clock.advance(20_000);
     await lull.handoff("c", { by: "ann" });
     await hear("x");
-    await lull.humanReply("c", { text: "me" });
-    await lull.resume("c");
-    await lull.send("c", { text: "bye" });
+    await lull.humanReply("c", { text: "me", by: "bob" });
+    await lull.resume("c", { by: "bob" });
+    await lull.send("c", { text: "bye", by: "bob" });
     await clock.advance(20_000);
-    await lull.reset("c");
+    await hear("y");
+    await lull.flush("c", { by: "bob" });
+    await lull.reset("c", { by: "bob" });
     const lines = (await lull.explain("c", { entries: 1_000 })).map((line) => line.slice(13));
     for (const sentence of [
-      "An edit arrived (version 2).",
+      "An edit arrived (input 2).",
       'Effect "look" was recorded.',
-      "Answered versions 1 to 2 in 1 part.",
+      "Waited 6.0 s of quiet; answered all 2: inputs 1 to 2.",
       "Part 2 was added to the reply.",
       "An answered message was edited: kept as context.",
       "An answered message was taken back.",
       "Message 3 was too old to answer: kept as context.",
       "Message 4 was a control word.",
-      "The answer was stopped.",
-      expect.stringMatching(/^The attempt failed after \d+ ms: boom\. It is tried again at [\d:.]+\.$/),
-      "The attempt failed after 0 ms: boom.",
-      "Given up (versions 5 to 5): boom.",
+      "The answer was stopped by the user.",
+      expect.stringMatching(/^Attempt 1 failed after \d+ ms: boom\. It is tried again at [\d:.]+\.$/),
+      "Attempt 2 failed after 0 ms: boom.",
+      "Given up (input 5): boom.",
       "The fallback text was committed.",
-      "The bot chose to stay silent (versions 6 to 6).",
-      expect.stringMatching(/^Inputs \d to \d were brought back by ann\.$/),
+      "The bot chose to stay silent (input 6).",
+      expect.stringMatching(/^Input \d was brought back by ann\.$/),
       expect.stringMatching(/^Handed off to a human until [\d:.]+ by ann\.$/),
-      "A human answered everything up to version 8.",
-      "The hand-off ended; what waited is answered.",
-      "A message of the bot's own accord was queued.",
-      "The conversation was reset.",
+      "A human answered everything up to input 8, told by bob.",
+      "The hand-off was ended by bob; what waited is answered.",
+      "A message of the bot's own accord was queued by bob.",
+      "An answer was wanted at once by bob.",
+      "The conversation was reset by bob.",
     ])
       expect(lines).toContainEqual(sentence);
     expect(lines.join("\n")).not.toMatch(/undefined|NaN|\.\./);

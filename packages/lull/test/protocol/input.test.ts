@@ -295,8 +295,19 @@ describe("flush", () => {
     expect(w.commit(w.respond()).is).toBe("committed");
   });
 
+  it("is in the log with whoever asked for it, where that is said", () => {
+    const w = new World();
+    w.say("hi");
+    w.do("flush", { by: "ops" });
+    expect(w.log.at(-1)).toMatchObject({ kind: "flushed", by: "ops", seq: 2 });
+    w.do("flush", {});
+    expect(w.log).toHaveLength(2);
+    expect(w.commit(w.respond()).is).toBe("committed");
+  });
+
   it("has nothing to do where nothing waits", () => {
-    expect(new World().peek("flush", {})).toMatchObject({ next: null, outcome: { is: "nothing" } });
+    for (const call of [{}, { by: "ops" }])
+      expect(new World().peek("flush", call)).toMatchObject({ next: null, outcome: { is: "nothing" } });
   });
 });
 
