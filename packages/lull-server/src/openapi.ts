@@ -134,6 +134,16 @@ const answers = {
   }),
   Absorbed: z.object({ messages: z.array(z.unknown()) }),
   Failed: z.object({ status: z.enum(["retry", "parked", "cut"]) }),
+  ChatToken: z.object({ token: z.string(), expiresAt: z.iso.datetime() }),
+  ChatHistory: z.object({
+    events: z
+      .array(z.looseObject({ type: z.enum(["message", "edited", "retracted", "part"]), seq: z.int(), id: z.string() }))
+      .meta({ description: "Oldest first" }),
+    next: z.int().nullable().meta({ description: "Pass as `before` for what is older; null: nothing is" }),
+    seq: z.int().meta({ description: "Pass as `after` to the events" }),
+    state: z.enum(["resting", "waiting", "answering", "human"]),
+  }),
+  ChatAccepted: z.object({ id: z.string(), status: z.enum(["accepted", "duplicate"]) }),
   Session: z.object({
     name: z.string().nullable().meta({ description: "The key's name; null where the server has no keys" }),
     roles: z.array(z.enum(["send", "read", "operate", "inspect"])),
@@ -156,8 +166,8 @@ interface Operation {
   method: "get" | "post" | "put" | "patch" | "delete";
   path: string;
   summary: string;
-  /** null: no key is needed. */
-  role: Role | null;
+  /** null: no key is needed; `visitor`: a visitor's token. */
+  role: Role | "visitor" | null;
   body?: { schema: keyof Schemas | "batch"; required: boolean };
   query?: Record<string, Json>;
   header?: Record<string, Json>;
@@ -489,6 +499,46 @@ export const operations: readonly Operation[] = [
     responses: done,
   },
   {
+    method: "post",
+    path: "/v1/chat/token",
+    summary: "Web chat: become an anonymous visitor, or, with an anonymous visitor's token, its next token",
+    role: null,
+    body: { schema: "nothing", required: false },
+    responses: { 200: { description: "It", schema: "ChatToken" } },
+  },
+  {
+    method: "get",
+    path: "/v1/chat/history",
+    summary: "Web chat: what the visitor wrote and was told, newest page first",
+    role: "visitor",
+    query: { before: whole("`next` of the page before"), limit: whole("About how many; default 50", 200) },
+    responses: { 200: { description: "A page", schema: "ChatHistory" } },
+  },
+  {
+    method: "post",
+    path: "/v1/chat/messages",
+    summary: "Web chat: hand in a message",
+    role: "visitor",
+    body: { schema: "chatMessage", required: true },
+    responses: { 202: { description: "Durable", schema: "ChatAccepted" } },
+  },
+  {
+    method: "post",
+    path: "/v1/chat/typing",
+    summary: "Web chat: the visitor is typing",
+    role: "visitor",
+    body: { schema: "chatTyping", required: false },
+    responses: done,
+  },
+  {
+    method: "get",
+    path: "/v1/chat/events",
+    summary: "Web chat: what happens, for the visitor: nothing lost, nothing doubled when resumed; ends with the token",
+    role: "visitor",
+    query: { after: whole("Events after this seq; default: from now on") },
+    responses: events,
+  },
+  {
     method: "get",
     path: "/v1/events",
     summary: "Events of all conversations, live only",
@@ -534,6 +584,8 @@ const componentNames: Record<keyof Schemas, string> = {
   flush: "FlushCall",
   nothing: "Nothing",
   session: "SessionCall",
+  chatMessage: "ChatMessage",
+  chatTyping: "ChatTyping",
   send: "Send",
   handoff: "Handoff",
   humanReply: "HumanReply",
@@ -559,6 +611,11 @@ function bodyOf(body: NonNullable<Operation["body"]>): Json {
   const schema =
     body.schema === "batch" ? { oneOf: [ref("Message"), ref("Messages")] } : ref(componentNames[body.schema]);
   return { required: body.required, content: { "application/json": { schema } } };
+}
+
+function securityOf(role: Operation["role"]): Json {
+  if (role === null) return { security: [] };
+  return role === "visitor" ? { security: [{ visitor: [] }] } : { description: `Role: ${role}.` };
 }
 
 function operationOf(operation: Operation): Json {
@@ -588,7 +645,7 @@ function operationOf(operation: Operation): Json {
   };
   return {
     summary: operation.summary,
-    ...(operation.role === null ? { security: [] } : { description: `Role: ${operation.role}.` }),
+    ...securityOf(operation.role),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(operation.body === undefined ? {} : { requestBody: bodyOf(operation.body) }),
     responses,
@@ -620,6 +677,7 @@ export function openApi(schemas: Schemas, withKeys: boolean): Json {
       schemas: components,
       securitySchemes: {
         key: { type: "http", scheme: "bearer" },
+        visitor: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
         session: { type: "apiKey", in: "cookie", name: "lull_session" },
       },
     },

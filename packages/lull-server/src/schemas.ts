@@ -172,6 +172,14 @@ export function createSchemas(config: Config) {
     flush: z.strictObject({ by: call.by }),
     nothing: z.strictObject({}),
     session: z.strictObject({ key: z.string().min(1).max(1_000) }),
+    chatMessage: z.strictObject({
+      id: id.meta({ description: "Made by the page: the same message sent twice is one message" }),
+      text: text
+        .refine((value) => value.trim() !== "", "must not be blank")
+        .refine((value) => bytes(value) <= config.chatMaxTextBytes, `must be at most ${config.chatMaxTextBytes} bytes`),
+      sentAt: sentAt.meta({ description: "When it was written, on the visitor's clock" }),
+    }),
+    chatTyping: z.strictObject({ on: z.boolean().optional() }),
     send: z
       .strictObject({
         ...call,

@@ -17,6 +17,8 @@ import { createSchemas } from "./schemas.ts";
 import type { Config } from "./settings.ts";
 import { openStore, storeProblem } from "./store.ts";
 import { troubleWatcher } from "./troubles.ts";
+import { createDrafts, type Drafts } from "./visitors/drafts.ts";
+import { chatSettings } from "./visitors/settings.ts";
 
 export interface Server {
   /** For example `http://127.0.0.1:8080`; the port is the real one. */
@@ -93,7 +95,8 @@ function historyOf({ historyKeepMs, historyDays }: Config): { keepMs: number } |
  */
 export async function createServer(config: Config, log: Logger = createLogger(config.logLevel)): Promise<Server> {
   const channels = await createChannels(config, log);
-  const first = prepare(config, log, channels);
+  const drafts = createDrafts();
+  const first = prepare(config, log, channels, drafts);
   const { store, title, scrub } = await openStore(config, log);
   let running: ReturnType<typeof engines>;
   try {
@@ -123,6 +126,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
       schemas: createSchemas(config),
       scrub,
       channels,
+      drafts,
       adminElsewhere,
       ...signals,
     });
@@ -190,7 +194,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
         .map((name) => `${name} cannot be changed while the server runs: restart it.`);
       let prepared: ReturnType<typeof prepare> | undefined;
       try {
-        prepared = prepare(next, log, channels);
+        prepared = prepare(next, log, channels, drafts);
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error;
         problems.push(...error.problems);
@@ -234,18 +238,24 @@ const fixed = [
  * Everything that follows from settings alone, made before anything changes.
  * @throws ConfigError with everything that is wrong
  */
-function prepare(config: Config, log: Logger, channels: Channels): { bots: Bots; engine(store: Store): Lull } {
+function prepare(
+  config: Config,
+  log: Logger,
+  channels: Channels,
+  drafts: Drafts,
+): { bots: Bots; engine(store: Store): Lull } {
   const options = lullOptions(config);
   // A platform's message keeps the platform's own JSON beside it.
   if (channels.names.length > 0) options.limits = { ...options.limits, maxAddressBytes: 262_144 };
   const bots = createBots(config, log, options.limits ?? {});
   checkExposure(config.host, bots.keys);
   if (config.adminPort !== undefined) checkExposure(config.adminHost, bots.keys);
+  chatSettings(config);
   const { respond, deliver } = bots;
   const engine = (store: Store) =>
     new Lull({
       store,
-      deliver: channels.with(deliver),
+      deliver: drafts.with(channels.with(deliver)),
       logger: log,
       ...(respond === undefined ? {} : { respond: channels.fitting(respond) }),
       ...options,

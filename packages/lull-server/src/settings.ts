@@ -14,7 +14,7 @@ export type SettingKind = "integer" | "string" | "choice" | "list";
 export interface SettingSpec {
   kind: SettingKind;
   /** Headline in `--help`. */
-  group: "Server" | "Timing" | "Answering" | "Delivery" | "Limits";
+  group: "Server" | "Timing" | "Answering" | "Delivery" | "Limits" | "Web chat";
   doc: string;
   /** The value when nobody sets it; undefined: unset. */
   default?: number | string | readonly string[];
@@ -407,6 +407,75 @@ export const settings = {
     least: 1,
     most: 100_000,
     doc: "Conversations worked on at once",
+  },
+
+  chatSecret: {
+    kind: "list",
+    group: "Web chat",
+    secret: true,
+    defaultDoc: "no web chat",
+    doc: "Switches the web chat on: the secret that your site signs visitors' tokens with (HS256), 32 bytes or more; two while rotating, the new one first",
+  },
+  chatOrigins: {
+    kind: "list",
+    group: "Web chat",
+    defaultDoc: "the server's own pages only",
+    doc: "Sites whose pages may use the web chat, for example https://www.example.com",
+  },
+  chatAnonymous: {
+    kind: "choice",
+    group: "Web chat",
+    default: "off",
+    choices: ["on", "off"],
+    doc: "on: visitors without a token of your site get one of the server's own",
+  },
+  chatTokenMs: ms("Web chat", 3_600_000, "Longest life of a visitor's token, and that of the server's own", 1_000, day),
+  chatRenewMs: ms("Web chat", 30 * day, "How long after its end an anonymous visitor's token can still be renewed"),
+  chatVisitorsPerHour: {
+    kind: "integer",
+    group: "Web chat",
+    default: 30,
+    least: 1,
+    most: 1_000_000,
+    doc: "Anonymous visitors that one address may become in an hour, at this process",
+  },
+  chatMessagesPerMinute: {
+    kind: "integer",
+    group: "Web chat",
+    default: 30,
+    least: 1,
+    most: 1_000_000,
+    doc: "Messages of one visitor in a minute, to this process",
+  },
+  chatRequestsPerMinute: {
+    kind: "integer",
+    group: "Web chat",
+    default: 240,
+    least: 1,
+    most: 1_000_000,
+    doc: "Requests of one visitor in a minute, to this process; typing and reconnecting count",
+  },
+  chatStreams: {
+    kind: "integer",
+    group: "Web chat",
+    default: 10,
+    least: 1,
+    most: 1_000,
+    doc: "Streams that one visitor may have open at once: tabs and devices",
+  },
+  chatMaxTextBytes: {
+    kind: "integer",
+    group: "Web chat",
+    default: 8_192,
+    least: 1,
+    most: 1_048_576,
+    doc: "Largest message of a visitor",
+  },
+  chatAddressHeader: {
+    kind: "string",
+    group: "Web chat",
+    defaultDoc: "none: the connection's address",
+    doc: "Header in which your proxy says who asks, for example x-real-ip; only if every request comes through it",
   },
 } as const satisfies Record<string, SettingSpec>;
 

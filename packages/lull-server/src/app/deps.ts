@@ -10,6 +10,7 @@ import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Schemas } from "../schemas.ts";
 import type { Config } from "../settings.ts";
+import type { Drafts } from "../visitors/drafts.ts";
 import type { Limits } from "./limits.ts";
 
 export interface Deps {
@@ -25,6 +26,8 @@ export interface Deps {
   scrub: () => Promise<string | null>;
   /** Whatever needs the role operate, and metrics, are served on another port. */
   adminElsewhere: boolean;
+  /** What visitors of the web chat are shown before it is said. Default: nothing is. */
+  drafts?: Drafts;
   /** The folder with the built pages. Default: the package's own. */
   web?: string;
   /** Aborts when the server shuts down: streams end, waits are over. */

@@ -9,6 +9,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import { routePath } from "hono/route";
 import { authorize, checkBrowser, checkRole, type Key, type Role } from "../auth.ts";
 import { invalid, Problem, problemOf, problemResponse } from "../problem.ts";
+import { chatPath } from "../visitors/origins.ts";
 import type { Deps, Env, Limited } from "./deps.ts";
 import { addressOf, whenAnswered } from "./limits.ts";
 import { requestIdOf } from "./request-id.ts";
@@ -45,8 +46,9 @@ export function guard(deps: Deps): MiddlewareHandler<Env> {
     c.set("requestId", requestId);
     // A platform's webhook comes through a tunnel under that one's name, and is signed.
     const signed = deps.channels !== undefined && c.req.path.startsWith("/channels/");
-    if (deps.keys.length === 0 && !signed)
-      checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, c.req.header("origin"));
+    // The web chat is for pages of other sites; it looks at their origin and at a token of its own.
+    const origin = c.req.path.startsWith(chatPath) ? undefined : c.req.header("origin");
+    if (deps.keys.length === 0 && !signed) checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, origin);
     c.set("segments", decodePath(c));
     c.set("caller", null);
     c.set("texts", true);

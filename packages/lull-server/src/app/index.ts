@@ -6,6 +6,7 @@
 import { Hono } from "hono";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { Problem, problemResponse } from "../problem.ts";
+import { visitorRoutes } from "../visitors/routes.ts";
 import { adminRoutes } from "./admin.ts";
 import { channelRoutes } from "./channels.ts";
 import { conversationRoutes } from "./conversations.ts";
@@ -51,6 +52,7 @@ export function createApp(given: Deps): Hono<Env> {
     eventRoutes(deps),
     channelRoutes(deps),
     sessionRoutes(deps),
+    visitorRoutes(deps),
     pageRoutes(given.web ?? builtPages),
   ])
     app.route("/", routes);

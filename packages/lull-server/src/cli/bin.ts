@@ -152,6 +152,19 @@ program
   .description("20 seconds that show the problem and the cure, offline")
   .action(async () => (await import("./demo.ts")).demo());
 
+withSettings(program.command("token <visitor>"))
+  .description("make a token for a visitor of the web chat, as your site's backend would; for tests")
+  .option("--conversation <id>", "default: web:VISITOR")
+  .option("--bot <name>", "of a server with several")
+  .option("--name <text>", "what the bot may call the visitor")
+  .action(async (visitor, { conversation, bot, name, ...options }) =>
+    (await import("./token.ts")).token(
+      visitor,
+      JSON.parse(JSON.stringify({ conversation, bot, name })),
+      sourcesFrom(options),
+    ),
+  );
+
 program
   .command("secret")
   .description("make a secret that signs webhooks")

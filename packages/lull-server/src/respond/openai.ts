@@ -6,10 +6,11 @@
  * @module
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import { generateText, type LanguageModel, type ModelMessage } from "ai";
+import { generateText, type LanguageModel, type LanguageModelUsage, type ModelMessage, streamText } from "ai";
 import type { Part, Respond } from "lull";
 import { ConfigError } from "../config.ts";
 import type { Config } from "../settings.ts";
+import { isVisitors } from "../visitors/drafts.ts";
 import { history, merge, partText, type Said, textOf } from "./history.ts";
 
 /**
@@ -22,6 +23,7 @@ export function openai(config: Config): Respond {
     ]);
   const provider = createOpenAICompatible({
     name: "openai-compatible",
+    includeUsage: true,
     baseURL: config.modelUrl.replace(/\/+$/, ""),
     ...(config.modelKey === undefined ? {} : { apiKey: config.modelKey }),
   });
@@ -36,15 +38,22 @@ export function answerWith(
   return async (turn) => {
     const before = options.historyEntries === 0 ? [] : history(await turn.log(options.historyEntries));
     const asked = turn.messages.map((message): Said => ({ role: "user", parts: message.parts }));
-    const { text, totalUsage } = await generateText({
+    const spend = async ({ inputTokens = 0, outputTokens = 0 }: LanguageModelUsage) => {
+      const tokens = inputTokens + outputTokens;
+      if (tokens > 0) await turn.spend(tokens);
+    };
+    const call = {
       model,
       messages: merge([...before, ...asked]).map(modelMessage),
       abortSignal: turn.signal,
       maxRetries: 0,
       ...(options.system === undefined ? {} : { system: options.system }),
-    });
-    const tokens = (totalUsage.inputTokens ?? 0) + (totalUsage.outputTokens ?? 0);
-    if (tokens > 0) await turn.spend(tokens);
+    };
+    // Visitors of the web chat read along: what is shown to them can be taken back. The engine reports what goes wrong.
+    if (isVisitors(turn.address))
+      return streamText({ ...call, onError: () => {}, onFinish: ({ totalUsage }) => spend(totalUsage) });
+    const { text, totalUsage } = await generateText(call);
+    await spend(totalUsage);
     return text;
   };
 }
