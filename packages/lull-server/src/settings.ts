@@ -256,7 +256,13 @@ export const settings = {
     choices: ["interrupt", "queue", "steer"],
     doc: "What a newer message does to an answer in the making",
   },
-  demoMs: ms("Answering", 2_000, "respond=demo: how long it pretends to think", 0, day),
+  demoMs: ms(
+    "Answering",
+    2_000,
+    "respond=demo: how long it pretends to think; a message may ask for another time (metadata.thinkMs)",
+    0,
+    day,
+  ),
   modelUrl: {
     kind: "string",
     group: "Answering",

@@ -1,6 +1,5 @@
 import { LullError } from "lull";
 import { describe, expect, test } from "vitest";
-import { page, pagePolicy } from "../src/page.ts";
 import { json, testApp } from "./support/app.ts";
 
 describe("health", () => {
@@ -116,16 +115,5 @@ describe("/metrics", () => {
     expect(text).toContain('lull_conversations{state="all"} 1');
     expect(text).toContain('route="/v1/messages",status="202"');
     expect(text).not.toContain("secret-name");
-  });
-});
-
-describe("the page", () => {
-  test("needs nothing from outside and is allowed nothing else", async () => {
-    const { request } = await testApp({ web: "/nowhere" });
-    const response = await request("GET", "/");
-    expect(response.headers.get("content-type")).toContain("text/html");
-    expect(response.headers.get("content-security-policy")).toBe(pagePolicy);
-    expect(page).not.toMatch(/https?:\/\//);
-    expect(page.split("\n").length).toBeLessThanOrEqual(200);
   });
 });

@@ -113,6 +113,13 @@ describe("the demo responder", () => {
       "[demo, no model is connected] One answer to 2 messages, read together:\n1. hi\n2. there (edited)",
     );
   });
+  test("thinks for as long as the newest message asks, within reason", async () => {
+    const asking = (thinkMs: unknown) => turn([input("hi")], { metadata: { thinkMs } as never });
+    // A server whose own time would let the test run out.
+    await expect(demo(3_600_000)(asking(0))).resolves.toMatch(/1\. hi$/);
+    for (const unreasonable of [-1, 60_001, "0", null])
+      await expect(demo(0)(asking(unreasonable))).resolves.toMatch(/1\. hi$/);
+  });
   test("stops thinking when the turn is superseded", async () => {
     const abort = new AbortController();
     const answer = Promise.resolve(demo(60_000)(turn([input("hi")], { signal: abort.signal })));

@@ -10,7 +10,6 @@ import { fileURLToPath } from "node:url";
 import { serveStatic } from "@hono/node-server/serve-static";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { etag } from "hono/etag";
-import { page, pagePolicy } from "../page.ts";
 import { Problem } from "../problem.ts";
 import type { Env } from "./deps.ts";
 
@@ -51,12 +50,11 @@ export function pageRoutes(folder: string): Hono<Env> {
     return `${place}/${name}`;
   };
 
-  app.get("/", etag(), async (c, next) => {
-    if (existsSync(join(folder, "index.html"))) return file(() => "index.html", askAgain)(c, next);
-    c.header("content-security-policy", pagePolicy);
-    c.header("referrer-policy", "no-referrer");
-    return c.html(page);
-  });
+  app.get(
+    "/",
+    etag(),
+    file(() => "index.html", askAgain),
+  );
   for (const place of ["inspector", "playground"]) {
     // Relative: whatever path a proxy serves us under stays in front of it.
     app.get(`/${place}`, (c) => c.body(null, 302, { location: `${place}/` }));

@@ -7,10 +7,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Input, Respond } from "lull";
 
-/** @param thinkMs How long it pretends to think. */
+/** The longest that a message may ask it to think. */
+const longestMs = 60_000;
+
+/** @param thinkMs How long it pretends to think, unless the newest message asks for another time (`metadata.thinkMs`). */
 export function demo(thinkMs: number): Respond {
   return async (turn) => {
-    await sleep(thinkMs, undefined, { signal: turn.signal });
+    const asked = turn.metadata.thinkMs;
+    const isTime = typeof asked === "number" && asked >= 0 && asked <= longestMs;
+    await sleep(isTime ? asked : thinkMs, undefined, { signal: turn.signal });
     return demoAnswer(turn.messages);
   };
 }

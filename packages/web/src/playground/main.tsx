@@ -1,5 +1,8 @@
 import "../shared/theme.css";
+import "../shared/base.css";
+import "./playground.css";
 import { render } from "preact";
+import { App } from "./app.tsx";
 
-const app = document.getElementById("app");
-if (app !== null) render(<main>The playground is being built.</main>, app);
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

@@ -6,7 +6,12 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, onTestFinished } from "vitest";
-import { openScene, type Scene, type SceneOptions } from "../../../lull-server/test/support/processes.ts";
+import {
+  openScene,
+  type Scene,
+  type SceneOptions,
+  type ServerProcess,
+} from "../../../lull-server/test/support/processes.ts";
 
 export { type Entry, eventually, type Scene, type ServerProcess } from "../../../lull-server/test/support/processes.ts";
 
@@ -45,22 +50,36 @@ export async function openServers(
  * A reverse proxy that serves a server below a path, as nginx does with `location /tools/lull/ { proxy_pass …/; }`.
  * @returns The address of the path, ending with a slash.
  */
-export async function startSubPath(target: string, path = "/tools/lull/"): Promise<string> {
+export function startSubPath(target: string, path = "/tools/lull/"): Promise<string> {
+  return startProxy(() => target, path);
+}
+
+/**
+ * A load balancer that hands everything to the first server that runs.
+ * @returns Its address, ending with a slash.
+ */
+export function startFailover(servers: readonly ServerProcess[]): Promise<string> {
+  return startProxy(() => servers.find((server) => server.isRunning())?.url, "/");
+}
+
+async function startProxy(target: () => string | undefined, path: string): Promise<string> {
   const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
     const asked = incoming.url ?? "/";
-    if (!asked.startsWith(path)) {
-      outgoing.writeHead(404, { "content-type": "text/plain" }).end(`Nothing but ${path} is served here.\n`);
+    const to = target();
+    if (!asked.startsWith(path) || to === undefined) {
+      outgoing.writeHead(to === undefined ? 502 : 404).end();
       return;
     }
     const forwarded = request(
-      new URL(asked.slice(path.length - 1), target),
+      new URL(asked.slice(path.length - 1), to),
       { method: incoming.method, headers: incoming.headers },
       (answer) => {
         outgoing.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(outgoing);
+        answer.on("error", () => outgoing.destroy());
       },
     );
-    forwarded.on("error", () => outgoing.destroy());
+    forwarded.on("error", () => (outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(502).end()));
     outgoing.on("close", () => forwarded.destroy());
     incoming.pipe(forwarded);
   });
