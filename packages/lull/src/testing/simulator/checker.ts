@@ -198,7 +198,7 @@ function truthful({ id, log, shown, runs, acked, executed }: Case, blame: Blame)
           (entry.kind === "edit" || entry.kind === "retraction") &&
           entry.target === message.id &&
           // What was only noted counts, too, once its target is brought back.
-          (entry.aside === undefined || ranges.length > 1) &&
+          (entry.aside === undefined || (ranges.length > 1 && entry.seq < reply.seq)) &&
           entry.version <= reply.to,
       );
       // Changes may have come in any order; only simple cases are judged by text.
