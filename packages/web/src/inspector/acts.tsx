@@ -27,7 +27,7 @@ interface Act {
 const backlog = (legend: string) => (
   <label class="field">
     {legend}
-    <select name="backlog" defaultValue="answer">
+    <select name="backlog">
       <option value="answer">is answered by the bot</option>
       <option value="context">is kept as context, not answered</option>
     </select>
@@ -61,9 +61,11 @@ const acts: Act[] = [
       <>
         <label class="field">
           For
-          <select name="minutes" defaultValue="60">
+          <select name="minutes">
             <option value="15">15 minutes</option>
-            <option value="60">1 hour</option>
+            <option value="60" selected>
+              1 hour
+            </option>
             <option value="480">8 hours</option>
             <option value="1440">1 day</option>
           </select>

@@ -103,6 +103,12 @@ export function ChartView({ chart, times }: { chart: Chart; times: number[] }) {
   );
 }
 
+/** `14:05`, and the date where a day begins. */
+function clock(seconds: number): string {
+  const iso = new Date(seconds * 1_000).toISOString();
+  return iso.slice(11, 16) === "00:00" ? iso.slice(5, 10) : iso.slice(11, seconds % 60 === 0 ? 16 : 19);
+}
+
 function optionsOf(chart: Chart, node: HTMLElement): uPlot.Options {
   const css = getComputedStyle(node);
   // Custom properties with light-dark() resolve only where they are used.
@@ -124,7 +130,10 @@ function optionsOf(chart: Chart, node: HTMLElement): uPlot.Options {
     legend: { show: false },
     cursor: { drag: { x: false, y: false } },
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
-    axes: [axis, { ...axis, size: 44 }],
+    axes: [
+      { ...axis, values: (_, instants) => instants.map(clock) },
+      { ...axis, size: 44 },
+    ],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1_000), "Etc/UTC"),
     series: [
       {},

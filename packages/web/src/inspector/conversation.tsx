@@ -13,9 +13,9 @@ import { download, ErrorNotice, fileName, StateChip, StreamNotice } from "./part
 import { pictureOf } from "./picture.ts";
 import { go, hashOf } from "./route.ts";
 import { api, lostSession, mayOperate } from "./server.ts";
-import type { Item } from "./timeline.ts";
-import { TimelineView } from "./timeline-view.tsx";
-import { clockTime, counted, dateTime, grouped, lasting } from "./words.ts";
+import type { Item, Timeline } from "./timeline.ts";
+import { Legend, TimelineView } from "./timeline-view.tsx";
+import { clockTime, counted, dateTime, grouped, lasting, ownerName } from "./words.ts";
 
 export function ConversationPage({ id, entry }: { id: string; entry: number | null }) {
   const inspected = useMemo(() => new Inspected(id, entry), [id]);
@@ -37,7 +37,7 @@ export function ConversationPage({ id, entry }: { id: string; entry: number | nu
   const select = (item: Item) => {
     if (item.seq !== null) go({ page: "conversation", id, entry: item.seq });
   };
-  const told = pointed ?? timeline?.items.filter(({ seq }) => seq !== null && seq === entry) ?? [];
+  const told = pointed ?? itemsOf(timeline, entry);
   const error = inspected.error.value;
 
   const exportPicture = () => {
@@ -152,6 +152,14 @@ export function ConversationPage({ id, entry }: { id: string; entry: number | nu
   );
 }
 
+/** What an entry began, the most telling first. */
+function itemsOf(timeline: Timeline | null, entry: number | null): Item[] {
+  if (timeline === null || entry === null) return [];
+  const order: Item["lane"][] = ["people", "reply", "operator", "part", "effect", "attempt", "window", "lease"];
+  const items = timeline.items.filter(({ seq }) => seq === entry);
+  return items.sort((a, b) => order.indexOf(a.lane) - order.indexOf(b.lane));
+}
+
 /** Ticks while something goes on; less often for those who want no motion. */
 function useNow(inspected: Inspected, isLive: boolean): number {
   const [now, setNow] = useState(() => inspected.now());
@@ -175,7 +183,7 @@ function Standing({ conversation, now }: { conversation: Conversation; now: numb
   if (conversation.quietAt !== null && lease === null)
     facts.push(["Quiet at", clockTime(Date.parse(conversation.quietAt))]);
   if (lease !== null) {
-    facts.push(["Holder", `${lease.owner}, fence ${lease.fence}`]);
+    facts.push(["Holder", `${ownerName(lease.owner)}, fence ${lease.fence}`]);
     const left = Date.parse(lease.expiresAt) - now;
     facts.push(["Lease", left > 0 ? `ends in ${lasting(left)}` : `expired ${lasting(-left)} ago`]);
   }
@@ -208,7 +216,12 @@ function Facts({ items, id, entry }: { items: Item[]; id: string; entry: number 
   const [item] = items;
   useEffect(() => setCopied(false), [entry]);
   if (item === undefined)
-    return <p class="facts soft">Point at something, or move to it with the arrow keys, to see its facts here.</p>;
+    return (
+      <div class="facts">
+        <span class="soft">Point at something, or move to it with the arrow keys, to see its facts here.</span>
+        <Legend />
+      </div>
+    );
   const isGroup = items.length > 1 && items.some(({ seq }) => seq !== item.seq);
   if (isGroup) {
     const kinds = new Map<string, number>();

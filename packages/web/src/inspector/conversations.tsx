@@ -12,7 +12,7 @@ import { ErrorNotice, StateChip, StreamNotice, states } from "./parts.tsx";
 import { go, hashOf } from "./route.ts";
 import { clockTime, counted, dateTime, lasting } from "./words.ts";
 
-const rowHeight = 58;
+const rowHeight = 56;
 /** Ticks once a second, for times that run down. */
 const now = signal(Date.now());
 

@@ -123,7 +123,7 @@ function waitLines(values: (stage: (typeof stages)[number]) => (number | null)[]
     { name: "window", values: values("window"), color: "--accent" },
     { name: "queue", values: values("queue"), color: "--edge", dash: [2, 3] },
     { name: "model", values: values("model"), color: "--warm" },
-    { name: "delivery", values: values("delivery"), color: "--good", dash: [6, 4] },
+    { name: "delivery", values: values("delivery"), color: "--human", dash: [6, 4] },
   ];
 }
 

@@ -8,7 +8,7 @@ import type { Entry } from "../shared/shapes.ts";
 import { VirtualList } from "../shared/virtual.tsx";
 import type { Log } from "./log.ts";
 import { hashOf } from "./route.ts";
-import { clockTime, excerpt, grouped } from "./words.ts";
+import { clockTime, excerpt, grouped, ownerName } from "./words.ts";
 
 const rowHeight = 34;
 
@@ -74,7 +74,7 @@ export function lineOf(entry: Entry): string {
     case "retry":
       return `inputs ${entry.from + 1}–${entry.to}${by(entry.by)}`;
     case "attempt":
-      return `#${entry.attempt} by ${entry.owner}, fence ${entry.fence}, inputs ${entry.from + 1}–${entry.to}${entry.sealed ? ", sealed" : ""}`;
+      return `#${entry.attempt} by ${ownerName(entry.owner)}, fence ${entry.fence}, inputs ${entry.from + 1}–${entry.to}${entry.sealed ? ", sealed" : ""}`;
     case "absorbed":
       return `up to v${entry.to}`;
     case "sealed":

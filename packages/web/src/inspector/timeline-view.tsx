@@ -7,7 +7,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { around, axisOf, type Drawn, densityOf, drawnOf, panned, recentOf, type Span, xOf, zoomed } from "./scale.ts";
 import { Shape } from "./shapes.tsx";
-import type { Item, Lane, Timeline } from "./timeline.ts";
+import type { Item, Lane, Timeline, Tone } from "./timeline.ts";
 import { clockTime, counted, dateTime, lasting } from "./words.ts";
 
 const names: Record<Lane, string> = {
@@ -403,7 +403,7 @@ function One({ one, span, plot, now, y, room, selected, tabbed, onPoint, onFocus
       ) : item.shape === "mark" ? (
         <Mark item={item} x={one.x} y={y} room={room} />
       ) : (
-        <Bar item={item} span={span} plot={plot} now={now} y={y} />
+        <Bar item={item} span={span} plot={plot} now={now} y={y} room={room} />
       )}
     </g>
   );
@@ -440,7 +440,16 @@ function Mark({ item, x, y, room }: { item: Item; x: number; y: number; room: nu
   );
 }
 
-function Bar({ item, span, plot, now, y }: { item: Item; span: Span; plot: number; now: number; y: number }) {
+interface BarProps {
+  item: Item;
+  span: Span;
+  plot: number;
+  now: number;
+  y: number;
+  room: number;
+}
+
+function Bar({ item, span, plot, now, y, room }: BarProps) {
   // Only what is in sight: browsers lose their patience with bars of a million pixels.
   const from = Math.max(-20, xOf(item.start, span, plot));
   const to = Math.min(plot + 20, xOf(item.open ? Math.max(item.end, now) : item.end, span, plot));
@@ -462,8 +471,8 @@ function Bar({ item, span, plot, now, y }: { item: Item; span: Span; plot: numbe
             <line
               x1={round(x)}
               x2={round(x)}
-              y1={y + (tick.kind === "input" ? 8 : -1)}
-              y2={y + (tick.kind === "input" ? 16 : 25)}
+              y1={y + (tick.kind === "input" ? 3 : -1)}
+              y2={y + (tick.kind === "input" ? 8 : 25)}
             />
             {x > to + 4 && words !== "" && (
               <text class="beside" x={x + 4} y={y + 16}>
@@ -473,10 +482,57 @@ function Bar({ item, span, plot, now, y }: { item: Item; span: Span; plot: numbe
           </g>
         );
       })}
-      <text class="within" x={round(visible + 6)} y={y + 16}>
-        {fitting(item.label, Math.min(to, plot) - visible - 10)}
-      </text>
+      {width < 26 && item.label.length * 6.3 > width ? (
+        <text class="beside" x={round(to + 6)} y={y + 16}>
+          {fitting(item.label, Math.min(room, 170))}
+        </text>
+      ) : (
+        <text class="within" x={round(visible + 6)} y={y + 16}>
+          {fitting(item.label, Math.min(to, plot) - visible - 10)}
+        </text>
+      )}
     </>
+  );
+}
+
+const legend: [kind: string, shape: "bar" | "mark", tone: Tone, words: string][] = [
+  ["message", "mark", "plain", "message"],
+  ["commit", "mark", "good", "commit"],
+  ["effect", "mark", "good", "effect"],
+  ["expired", "mark", "bad", "crash found"],
+  ["human", "mark", "human", "operator"],
+  ["attempt", "bar", "good", "answered"],
+  ["attempt", "bar", "warn", "discarded, tried again"],
+  ["attempt", "bar", "bad", "lost, failed or in doubt"],
+  ["attempt", "bar", "live", "going on"],
+];
+
+/** What shapes and looks mean. */
+export function Legend() {
+  return (
+    <ul class="legend">
+      {legend.map(([kind, shape, tone, words]) => (
+        <li key={words}>
+          <svg width="26" height="18" aria-hidden="true">
+            <g class={`one kind-${kind} tone-${tone}`}>
+              {shape === "mark" ? (
+                <g transform="translate(13 9)">
+                  <Shape kind={kind} />
+                </g>
+              ) : (
+                <>
+                  <rect class="shape" x="1" y="2" width="24" height="14" rx="4" />
+                  {tone === "warn" && (
+                    <rect class="hatch" x="1" y="2" width="24" height="14" rx="4" fill="url(#hatch)" />
+                  )}
+                </>
+              )}
+            </g>
+          </svg>
+          {words}
+        </li>
+      ))}
+    </ul>
   );
 }
 

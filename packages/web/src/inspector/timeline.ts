@@ -9,7 +9,7 @@
  * @module
  */
 import type { Conversation, Entry, EntryOf } from "../shared/shapes.ts";
-import { clockTime, counted, excerpt, lasting } from "./words.ts";
+import { clockTime, counted, excerpt, lasting, ownerName } from "./words.ts";
 
 export const lanes = ["people", "window", "lease", "attempt", "effect", "reply", "part", "operator"] as const;
 export type Lane = (typeof lanes)[number];
@@ -266,11 +266,11 @@ function building(conversation: Conversation | null, now: number) {
       const first = covered[0]?.at ?? closing.start;
       const newest = covered.at(-1)?.at ?? closing.start;
       closing.title = `Heard ${counted(covered.length, "input")} out for ${lasting(at - first)}: ${how}`;
+      closing.label = `${counted(covered.length, "input")} heard out for ${lasting(at - first)}`;
       fact(closing, "Inputs", String(covered.length));
       fact(closing, "Open for", lasting(at - first));
       fact(closing, "Quiet given", lasting(at - newest));
       for (const tick of closing.ticks) if (tick.kind === "quiet") fact(closing, "Quiet target", clockTime(tick.at));
-      for (const tick of closing.ticks) if (tick.kind === "cap") fact(closing, "Hard cap", clockTime(tick.at));
       fact(closing, "Ended", how);
     }
     window = null;
@@ -283,11 +283,12 @@ function building(conversation: Conversation | null, now: number) {
     (window as unknown as Item).ticks.shift();
   }
 
-  /** The cap is drawn where it is in sight: within the window, or ahead of one that is open. */
+  /** The cap is drawn where the window came to it; by the settings of today, since the log does not have it. */
   function capOf(window: Item, until: number): void {
     const maxWaitMs = conversation?.waits?.maxWaitMs;
     if (maxWaitMs === undefined) return;
     const at = window.start + maxWaitMs;
+    fact(window, "Hard cap", `${clockTime(at)}${at <= until ? "" : ", not reached"}`);
     if (at <= until) window.ticks.push({ at, name: `hard cap ${lasting(maxWaitMs)}`, kind: "cap" });
   }
 
@@ -577,8 +578,8 @@ function building(conversation: Conversation | null, now: number) {
     current = fence;
     const place = { at, seq: entry.seq };
     const lease = bar("lease", "lease", place, {
-      label: `${owner} · ${fence}`,
-      title: `Lease of ${owner}, fence ${fence}`,
+      label: `${ownerName(owner)} · fence ${fence}`,
+      title: `Lease of ${ownerName(owner)}, fence ${fence}`,
     });
     fact(lease, "Holder", owner);
     fact(lease, "Fence", String(fence));
@@ -746,8 +747,8 @@ function building(conversation: Conversation | null, now: number) {
           "lease",
           { at: begun, seq: null },
           {
-            label: `${lease.owner} · ${lease.fence}`,
-            title: `Lease of ${lease.owner}, fence ${lease.fence}, to ${lease.purpose}`,
+            label: `${ownerName(lease.owner)} · fence ${lease.fence}`,
+            title: `Lease of ${ownerName(lease.owner)}, fence ${lease.fence}, to ${lease.purpose}`,
             facts: [
               { name: "Holder", value: lease.owner },
               { name: "Fence", value: String(lease.fence) },

@@ -40,6 +40,11 @@ export function counted(n: number, noun: string): string {
   return `${grouped(n)} ${noun}${n === 1 ? "" : "s"}`;
 }
 
+/** A process's name: the first part of an id that nobody reads. */
+export function ownerName(owner: string): string {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-/.test(owner) ? owner.slice(0, 8) : owner;
+}
+
 /** What the parts say, in a line of at most 160 characters. */
 export function excerpt(parts: readonly Part[]): string {
   const line = parts
