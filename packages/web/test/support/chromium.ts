@@ -75,7 +75,7 @@ export function useChromium(): Chromium {
           timezoneId: "UTC",
         });
         // Against a slow machine; what hangs is said by the step that hung.
-        context.setDefaultTimeout(30_000);
+        context.setDefaultTimeout(60_000);
         contexts.push(context);
       }
       const page = await context.newPage();
