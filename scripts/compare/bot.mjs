@@ -1,6 +1,7 @@
 // One process of a Chat SDK bot for the comparison: the same bot with the library's own strategy, or with lull.
 //   node bot.mjs <mode> <redis url> <model ms>
-// Over IPC it is handed webhooks and says what was posted.
+// Over IPC it is handed webhooks, and says what it acknowledged and what it posted. Times are the machine's clock, which
+// all processes share: which of two processes did something first is asked here.
 import { createRedisState } from "@chat-adapter/state-redis";
 import { Chat, Message, parseMarkdown } from "chat";
 import { Redis } from "ioredis";
@@ -18,6 +19,12 @@ const tell = (message) => void (process.connected && process.send?.(message));
 // A platform in the shape of WhatsApp's and Slack's adapters: it answers its webhook at once, and works on.
 /** @type {any} */
 let instance = null;
+/**
+ * When a thread's answer was decided: lull asks its store to commit it, after which nothing can get into it. In the
+ * library's own strategies that is the post itself.
+ * @type {Map<string, number>}
+ */
+const decided = new Map();
 /** @type {any} */
 const adapter = {
   name: "fake",
@@ -46,7 +53,7 @@ const adapter = {
   channelIdFromThreadId: (/** @type {string} */ thread) => thread.split("/")[0],
   isDM: () => true,
   async postMessage(/** @type {string} */ thread, /** @type {unknown} */ text) {
-    tell({ posted: { thread, text: String(text) } });
+    tell({ posted: { thread, text: String(text), decidedMs: decided.get(thread) ?? Date.now() } });
     return { id: crypto.randomUUID(), threadId: thread, raw: {} };
   },
   async startTyping() {},
@@ -74,8 +81,16 @@ bot.onDirectMessage(async (thread, message, _channel, context) => {
   await thread.post(texts.join("+"));
 });
 if (mode === "lull") {
+  const store = redis(new Redis(url, { maxRetriesPerRequest: 1 }));
   const lull = withLull(bot, {
-    store: redis(new Redis(url, { maxRetriesPerRequest: 1 })),
+    store: {
+      ...store,
+      exchange(write) {
+        // A direct chat's conversation is its thread.
+        if (write.append?.some(({ kind }) => kind === "reply")) decided.set(write.id, Date.now());
+        return store.exchange(write);
+      },
+    },
     debounce: { quietMs: debounceMs, startMs: Math.min(1_000, debounceMs) },
     lease: { leaseMs: 5_000 },
   });
@@ -92,7 +107,7 @@ process.on("message", async (/** @type {any} */ { nth, hook }) => {
   } catch {
     status = 500;
   }
-  tell({ nth, status });
+  tell({ nth, status, atMs: Date.now() });
 });
 process.on("disconnect", () => process.exit(0));
 tell({ ready: true });
