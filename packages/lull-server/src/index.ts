@@ -6,6 +6,7 @@
 export { createApp, type Deps } from "./app/index.ts";
 export { type Key, parseKeys, type Role } from "./auth.ts";
 export { ConfigError, type Loaded, loadConfig, type Sources } from "./config.ts";
+export { createHealth, type Health } from "./health/index.ts";
 export { createLogger, type Logger } from "./log.ts";
 export { createMetrics, type Metrics } from "./metrics.ts";
 export { openApi, version } from "./openapi.ts";

@@ -38,7 +38,10 @@ function keep(map: Map<string, number>, key: string, atMs: number): void {
   if (map.size > 10_000) map.delete(map.keys().next().value as string);
 }
 
-export function createMetrics(lull: Pick<Lull, "on" | "stats" | "list" | "paused" | "working">): Metrics {
+export function createMetrics(
+  lull: Pick<Lull, "on" | "stats" | "list" | "paused" | "working">,
+  surveys = createSurveys(lull),
+): Metrics {
   const registry = new Registry();
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
@@ -68,7 +71,6 @@ export function createMetrics(lull: Pick<Lull, "on" | "stats" | "list" | "paused
     labelNames: ["state"],
     registers,
   });
-  const surveys = createSurveys(lull);
   const gauge = (name: string, help: string) => new Gauge({ name, help, registers });
   const unanswered = gauge(
     "lull_oldest_unanswered_seconds",

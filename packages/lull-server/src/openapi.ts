@@ -67,6 +67,29 @@ const answers = {
     next: z.string().nullable().meta({ description: "Pass as `after` for the next page; null at the end" }),
     scanned: z.int().optional().meta({ description: "How many were looked at, where no index led to exactly those" }),
   }),
+  Health: z.looseObject({
+    owner: z.string().meta({ description: "The process that was asked: `buckets` are what it did" }),
+    sinceAt: z.iso.datetime(),
+    bucketSeconds: z.int(),
+    states: z
+      .record(z.string(), z.int().nullable())
+      .meta({ description: "Conversations of the whole store; null: not known" }),
+    stats: z.looseObject({ working: z.int() }).meta({ description: "The store's own counts" }),
+    buckets: z.array(
+      z.looseObject({
+        at: z.iso.datetime(),
+        answers: z.int(),
+        crossed: z.int().meta({ description: "Answers that the user's next message had crossed" }),
+        wait: z
+          .record(
+            z.enum(["window", "queue", "model", "delivery", "total"]),
+            z.tuple([z.number(), z.number()]).nullable(),
+          )
+          .meta({ description: "Median and 95th percentile in milliseconds" }),
+        dueLagMs: z.int().nullable().meta({ description: "The most by which the oldest timer was overdue" }),
+      }),
+    ),
+  }),
   Report: z.looseObject({
     schema: z.literal("lull-report/1"),
     conversation: z.string(),
@@ -475,6 +498,14 @@ export const operations: readonly Operation[] = [
     role: null,
     body: { schema: "turnFail", required: true },
     responses: { 200: { description: "What comes next", schema: "Failed" } },
+  },
+  {
+    method: "get",
+    path: "/v1/health",
+    summary: "What this process did over time, and how the whole store stands",
+    role: "read",
+    query: { minutes: whole("How far back; default 60", 1_440) },
+    responses: { 200: { description: "It", schema: "Health" } },
   },
   {
     method: "get",

@@ -10,12 +10,14 @@ import { type Bots, createBots } from "./bots/index.ts";
 import { type Channels, createChannels } from "./channels/index.ts";
 import { ConfigError } from "./config.ts";
 import { engines } from "./engines.ts";
+import { createHealth } from "./health/index.ts";
 import { type Listener, openListener, type Place } from "./listener.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { createMetrics } from "./metrics.ts";
 import { createSchemas } from "./schemas.ts";
 import type { Config } from "./settings.ts";
 import { openStore, storeProblem } from "./store.ts";
+import { createSurveys } from "./survey.ts";
 import { troubleWatcher } from "./troubles.ts";
 import { createDrafts, type Drafts } from "./visitors/drafts.ts";
 import { chatSettings } from "./visitors/settings.ts";
@@ -109,7 +111,9 @@ export async function createServer(config: Config, log: Logger = createLogger(co
 
   channels.bind(() => running.current);
   const closing = new AbortController();
-  const metrics = createMetrics(running);
+  const surveys = createSurveys(running);
+  const metrics = createMetrics(running, surveys);
+  const health = createHealth(running, surveys);
   running.on(troubleWatcher(log));
   let replaced = new AbortController();
   /** One for each port. */
@@ -122,6 +126,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
       config,
       keys,
       metrics,
+      health,
       log,
       schemas: createSchemas(config),
       scrub,
@@ -154,6 +159,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
     void channels.start();
   } catch (error) {
     metrics.stop();
+    health.stop();
     cut();
     await close();
     await running.stop({ timeoutMs: 0 });
@@ -172,6 +178,7 @@ export async function createServer(config: Config, log: Logger = createLogger(co
     await closed;
     clearTimeout(slow);
     metrics.stop();
+    health.stop();
     await channels.close();
     await store.close();
   };

@@ -19,6 +19,8 @@ import { busyOf, tuned } from "./tuning.ts";
 const scanGraceMs = 100;
 
 export interface Engine {
+  /** This process, in leases and in the log. */
+  readonly owner: string;
   readonly time: StoreTime;
   readonly cells: Cells;
   readonly channels: readonly Channel[];
@@ -208,6 +210,7 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
   }
 
   return {
+    owner,
     time,
     cells: writes,
     channels,

@@ -1,7 +1,7 @@
 /**
  * Events are the log, seen from outside: every transition that matters is an entry, and every entry is
  * one event. So they survive restarts, reach every process and can be resumed by `seq`. A few have no
- * entry (`draft`, `typing`, `window.armed`) and are live only: they carry no `seq`.
+ * entry (`draft`, `typing`, `window.armed`, `message.duplicate`) and are live only: they carry no `seq`.
  *
  * @module
  */
@@ -12,6 +12,7 @@ export type EventType =
   | "message.edited"
   | "message.retracted"
   | "message.revived"
+  | "message.duplicate"
   | "window.armed"
   | "window.flushed"
   | "attempt.started"

@@ -76,7 +76,7 @@ function follow(entry: LogEntry, story: Story): void {
       story.attempts.set(entry.fence, entry);
       return;
     case "ended":
-      story.mishaps.push(ending(entry, story));
+      if (!hasAnswered(entry, story)) story.mishaps.push(ending(entry, story));
       return;
     case "reply":
       story.replies.set(entry.replyId, entry);
@@ -177,13 +177,22 @@ function answered(reply: EntryOf<"reply">, { came, mishaps }: Story): string {
 }
 
 /** How an attempt ended, to stand in the middle of a sentence. */
-function ending({ fence, atMs, outcome, error }: EntryOf<"ended">, { attempts, last }: Story): string {
+function ending(entry: EntryOf<"ended">, story: Story): string {
+  const { fence, atMs, outcome, error } = entry;
+  const { attempts, last } = story;
   const start = attempts.get(fence);
+  if (hasAnswered(entry, story) && outcome === "expired")
+    return "the process that was sending stopped, and its lease expired";
   const which = start === undefined ? "the attempt" : `attempt ${start.attempt}`;
   const after = start === undefined ? "" : ` after ${span(atMs - start.atMs)}`;
   const what =
     last === null ? "newer input" : `${last.what === "edit" ? "an" : "a"} ${last.what} at ${clockTime(last.atMs)}`;
   return `${endings[outcome](which, after, what)}${error === undefined ? "" : `: ${error}`}`;
+}
+
+/** Its answer was committed: what ended was its delivery. */
+function hasAnswered({ fence }: EntryOf<"ended">, { replies }: Story): boolean {
+  return [...replies.values()].some((reply) => reply.fence === fence);
 }
 
 function capital(text: string): string {

@@ -260,6 +260,11 @@ export class Lull {
     return dropped;
   }
 
+  /** This process, as leases and the log name it. */
+  get owner(): string {
+    return this.#engine.owner;
+  }
+
   /** Conversations this process works on now. */
   get working(): number {
     return this.#engine.working();
@@ -295,8 +300,10 @@ export class Lull {
       seen: ([outcome], nowMs) => (outcome === undefined ? [] : [this.#seen(key, first(outcome), nowMs, outcome)]),
       patienceMs,
     });
-    if (result.duplicate !== null)
+    if (result.duplicate !== null) {
+      this.#engine.emit({ type: "message.duplicate", conversation, atMs: this.#engine.time.now() });
       return { status: "duplicate", id, ...(result.duplicate[0]?.value as unknown as First) };
+    }
     const outcome = result.outcomes[0] as Outcomes["receive"];
     if (outcome.is === "rejected")
       return { status: "rejected", id, reason: "full", retryAfterMs: this.#retryAfter(result) };

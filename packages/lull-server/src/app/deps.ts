@@ -6,6 +6,7 @@
 import type { Lull } from "lull";
 import type { Key } from "../auth.ts";
 import type { Channels } from "../channels/index.ts";
+import type { Health } from "../health/index.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Schemas } from "../schemas.ts";
@@ -19,6 +20,7 @@ export interface Deps {
   schemas: Schemas;
   keys: readonly Key[];
   metrics: Metrics;
+  health: Health;
   /** Chat platforms, on the port for everybody. */
   channels?: Channels;
   log: Logger;

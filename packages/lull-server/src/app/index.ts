@@ -13,6 +13,7 @@ import { conversationRoutes } from "./conversations.ts";
 import type { Deps, Env } from "./deps.ts";
 import { eventRoutes } from "./events.ts";
 import { answerError, guard } from "./guard.ts";
+import { healthRoutes } from "./health.ts";
 import { houseRoutes } from "./house.ts";
 import { createLimits } from "./limits.ts";
 import { messageRoutes } from "./messages.ts";
@@ -51,6 +52,7 @@ export function createApp(given: Deps): Hono<Env> {
     adminRoutes(deps),
     eventRoutes(deps),
     channelRoutes(deps),
+    healthRoutes(deps),
     sessionRoutes(deps),
     visitorRoutes(deps),
     pageRoutes(given.web ?? builtPages),

@@ -8,6 +8,7 @@ import { onTestFinished } from "vitest";
 import { createApp } from "../../src/app/index.ts";
 import { parseKeys } from "../../src/auth.ts";
 import { loadConfig } from "../../src/config.ts";
+import { createHealth } from "../../src/health/index.ts";
 import { silent } from "../../src/log.ts";
 import { createMetrics } from "../../src/metrics.ts";
 import { createSchemas } from "../../src/schemas.ts";
@@ -48,9 +49,14 @@ export async function testApp(options: TestAppOptions = {}) {
     paused: false,
     working: 0,
   });
+  const health = createHealth(
+    { on: lull.on?.bind(lull) ?? (() => () => {}), stats: async () => lull.stats(), working: 0, current: lull },
+    async () => null,
+  );
   const app = createApp({
     lull,
     config,
+    health,
     keys: parseKeys(config.apiKeys),
     metrics,
     log: silent,
@@ -64,6 +70,7 @@ export async function testApp(options: TestAppOptions = {}) {
   onTestFinished(async () => {
     closing.abort();
     metrics.stop();
+    health.stop();
     await lull.stop?.({ timeoutMs: 0 });
   });
   const request = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>

@@ -58,6 +58,7 @@ export {
   type ReplayOptions,
   replayBurst,
 } from "./replay/index.ts";
+export { type RecordedAttempt, type ReplayedReport, replayReport } from "./replay/report.ts";
 // Simulator
 export {
   type Figures,

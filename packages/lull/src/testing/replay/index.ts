@@ -128,13 +128,18 @@ export async function replayBurst(
     if (isMessage(step)) {
       const { atMs: _, ...message } = step;
       await lull.receive(conversation, message);
-    } else if ("edit" in step) await lull.edit(conversation, step.edit, { text: step.text });
-    else if ("retract" in step) await lull.retract(conversation, step.retract);
+    } else if ("edit" in step) {
+      const { edit, text, incomplete } = step;
+      await lull.edit(conversation, edit, { text, ...(incomplete === undefined ? {} : { incomplete }) });
+    } else if ("retract" in step) await lull.retract(conversation, step.retract);
     else if ("typing" in step) await lull.typing(conversation, { on: step.typing });
     else if ("handoff" in step) await lull.handoff(conversation, { forMs: step.handoff });
     else if ("human" in step) await lull.humanReply(conversation, { text: step.human });
     else if ("resume" in step) await lull.resume(conversation);
     else if ("flush" in step) await lull.flush(conversation);
+    else if ("reset" in step) await lull.reset(conversation);
+    else if ("retry" in step) await lull.retry(conversation);
+    else if ("send" in step) await lull.send(conversation, { text: step.send });
     else throw new LullError("invalid-argument", `This is no step of a burst: ${JSON.stringify(step)}.`);
   }
 

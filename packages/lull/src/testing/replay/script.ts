@@ -13,8 +13,8 @@ export type BurstStep =
   | string
   | ({ atMs?: number } & (
       | (Omit<Incoming, "sentAt"> & ({ text: string } | { parts: NonNullable<Incoming["parts"]> }))
-      /** The message `edit` says something else now. */
-      | { edit: string; text: string }
+      /** The message `edit` says something else now. `incomplete: false`: and is complete with that. */
+      | { edit: string; text: string; incomplete?: boolean }
       /** The message was taken back. */
       | { retract: string }
       /** Somebody is typing, or stopped. */
@@ -27,6 +27,12 @@ export type BurstStep =
       | { resume: true }
       /** Answer now. */
       | { flush: true }
+      /** Somebody drops what is unanswered. */
+      | { reset: true }
+      /** Somebody brings back what was given up. */
+      | { retry: true }
+      /** The bot writes of its own accord. */
+      | { send: string }
       /** The process is killed; another one starts after so long. */
       | { crash: number }
       /** The process stands still for so long, timers and heartbeats included. */
