@@ -3,11 +3,11 @@
  *
  * @module
  */
+import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../shared/api.ts";
 import { ConversationPage } from "./conversation.tsx";
 import { ConversationsPage } from "./conversations.tsx";
-import { HealthPage } from "./health.tsx";
 import { ErrorNotice } from "./parts.tsx";
 import { hashOf, route } from "./route.ts";
 import { askSession, hidesTexts, session, sessionError, signIn, signOut } from "./server.ts";
@@ -44,9 +44,16 @@ export function App() {
   );
 }
 
+/** Its charts are loaded when they are looked at. */
+function Later() {
+  const [Health, setHealth] = useState<ComponentType | null>(null);
+  useEffect(() => void import("./health.tsx").then((module) => setHealth(() => module.HealthPage)), []);
+  return Health === null ? <p class="soft">Loading…</p> : <Health />;
+}
+
 function Page() {
   const at = route.value;
-  if (at.page === "health") return <HealthPage />;
+  if (at.page === "health") return <Later />;
   if (at.page === "conversation") return <ConversationPage key={at.id} id={at.id} entry={at.entry} />;
   return <ConversationsPage prefix={at.prefix} author={at.author} state={at.state} />;
 }

@@ -112,7 +112,9 @@ function grouped(items: readonly Item[], span: Span, width: number, gap: number)
     const isSmall = item.shape === "mark" || wide < gap * narrow;
     const place = lanes.indexOf(item.lane) * 8 + item.row;
     const before = isSmall ? groups.get(place) : undefined;
-    if (before !== undefined && x - before.x < gap) {
+    // The number of many needs more room than one mark.
+    const reach = before !== undefined && before.items.length > 3 ? 2 * gap : gap;
+    if (before !== undefined && x - before.x < reach) {
       before.items.push(item);
       before.width = Math.max(before.width, x + wide - before.x);
       before.tone = worse(before.tone, item.tone);

@@ -411,7 +411,7 @@ function One({ one, span, plot, now, y, room, selected, tabbed, onPoint, onFocus
 
 function Group({ one, y }: { one: Drawn; y: number }) {
   const words = one.items.length > 999 ? "999+" : String(one.items.length);
-  const width = Math.max(one.width + 8, 6 + words.length * 6);
+  const width = Math.max(one.width + 2, 9 + words.length * 6);
   return (
     <>
       <rect class="shape" x={one.x - 4} y={y + 4} width={width} height={16} rx={8} />
@@ -463,7 +463,7 @@ function Bar({ item, span, plot, now, y, room }: BarProps) {
       )}
       {item.ticks.map((tick) => {
         const x = xOf(tick.at, span, plot);
-        if (x < 0 || x > plot + 12) return null;
+        if (x < 0 || x > plot + 12 || width < 8) return null;
         const words = tick.kind === "input" ? "" : fitting(tick.name, plot - x);
         return (
           <g key={`${tick.kind} ${tick.at}`} class={`tick tick-${tick.kind}`}>
