@@ -1,6 +1,6 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
-import type { LogEntry, Turn } from "lull";
-import { describe, expect, test } from "vitest";
+import { type LogEntry, Lull, memory, type Turn } from "lull";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { demo, demoAnswer } from "../src/respond/demo.ts";
 import { history, merge, textOf } from "../src/respond/history.ts";
 import { answerWith } from "../src/respond/openai.ts";
@@ -120,6 +120,17 @@ describe("the demo responder", () => {
     for (const unreasonable of [-1, 60_001, "0", null])
       await expect(demo(0)(asking(unreasonable))).resolves.toMatch(/1\. hi$/);
   });
+  test("is written word by word where visitors of the web chat read along", async () => {
+    const drafts: string[] = [];
+    const draft = (text: unknown) => drafts.push(String(text));
+    const answer = await demo(0)(
+      turn([input("hi")], { draft, metadata: {}, address: { channel: "lull-chat" } } as never),
+    );
+    expect(drafts.at(-1)).toBe(answer);
+    expect(drafts.length).toBeGreaterThan(5);
+    for (const [index, text] of drafts.slice(1).entries()) expect(text.startsWith(drafts[index] as string)).toBe(true);
+    await demo(0)(turn([input("hi")], { metadata: {}, draft: () => expect.unreachable("nobody reads along") }));
+  });
   test("stops thinking when the turn is superseded", async () => {
     const abort = new AbortController();
     const answer = Promise.resolve(demo(60_000)(turn([input("hi")], { signal: abort.signal })));
@@ -167,6 +178,52 @@ describe("the OpenAI-compatible responder", () => {
       { role: "assistant", content: "earlier" },
       { role: "user", content: "a\nb" },
     ]);
+  });
+
+  test("streams to visitors of the web chat, who read along, and counts what it cost", async () => {
+    const chunk = (more: object) =>
+      `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "m", choices: [], ...more })}\n\n`;
+    const choice = (delta: object, finish_reason: string | null = null) => ({
+      choices: [{ index: 0, delta, finish_reason }],
+    });
+    const asked: { stream?: boolean; stream_options?: object }[] = [];
+    const provider = createOpenAICompatible({
+      name: "test",
+      baseURL: "http://model.test/v1",
+      includeUsage: true,
+      fetch: (async (_: unknown, init: RequestInit) => {
+        asked.push(JSON.parse(String(init.body)));
+        const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+        const told = [
+          choice({ role: "assistant", content: "Hel" }),
+          choice({ content: "lo" }),
+          choice({}, "stop"),
+          { usage },
+        ];
+        return new Response(`${told.map(chunk).join("")}data: [DONE]\n\n`, {
+          headers: { "content-type": "text/event-stream" },
+        });
+      }) as typeof fetch,
+    });
+    const lull = new Lull({
+      store: memory(),
+      debounce: { quietMs: 0, startMs: 0 },
+      respond: answerWith(provider("m"), { historyEntries: 0 }),
+      deliver: async () => ({ status: "sent" }),
+    });
+    onTestFinished(() => lull.stop({ timeoutMs: 0 }));
+    const drafts: unknown[] = [];
+    lull.on((event) => {
+      if (event.type === "draft") drafts.push(event.part);
+    });
+    await lull.start();
+    const { version } = (await lull.receive("c", { id: "m1", text: "hi", address: { channel: "lull-chat" } })) as {
+      version: number;
+    };
+    expect(await lull.reply("c", version)).toMatchObject({ parts: text("Hello") });
+    expect(drafts).toEqual([...text("Hel"), ...text("Hello")]);
+    expect(asked).toMatchObject([{ stream: true, stream_options: { include_usage: true } }]);
+    expect(await lull.log("c")).toContainEqual(expect.objectContaining({ kind: "usage", tokens: 7 }));
   });
 
   test("aborts the request with the turn, and leaves retries to the engine", async () => {

@@ -6,6 +6,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Input, Respond } from "lull";
+import { isVisitors } from "../visitors/drafts.ts";
 
 /** The longest that a message may ask it to think. */
 const longestMs = 60_000;
@@ -15,8 +16,17 @@ export function demo(thinkMs: number): Respond {
   return async (turn) => {
     const asked = turn.metadata.thinkMs;
     const isTime = typeof asked === "number" && asked >= 0 && asked <= longestMs;
-    await sleep(isTime ? asked : thinkMs, undefined, { signal: turn.signal });
-    return demoAnswer(turn.messages);
+    const ms = isTime ? asked : thinkMs;
+    const answer = demoAnswer(turn.messages);
+    const words = isVisitors(turn.address) ? answer.split(/(?<=\s)/) : [];
+    const pauseMs = ms / (words.length + 1);
+    // Visitors of the web chat see it written, as a model writes.
+    for (let n = 1; n <= words.length; n++) {
+      await sleep(pauseMs, undefined, { signal: turn.signal });
+      turn.draft(words.slice(0, n).join(""));
+    }
+    await sleep(pauseMs, undefined, { signal: turn.signal });
+    return answer;
   };
 }
 
