@@ -161,6 +161,8 @@ const bursts = [];
 /** @type {Set<string>} */
 const inBurst = new Set();
 let number = 0;
+/** Half of the people at most write at the same time: who would be one too many comes later. */
+const mostAtOnce = Math.floor(conversations / 2);
 
 function startBurst() {
   let conversation = "";
@@ -236,10 +238,18 @@ try {
   });
 
   // A steady rate, whatever the answers: what is late is started late, and then made up for.
+  let toldAt = 0;
   for (let started = 0; ; ) {
     const elapsed = (performance.now() - began) / 1_000;
     if (elapsed >= seconds) break;
-    for (const due = Math.floor((elapsed * rate) / burst); started < due; started++) startBurst();
+    for (const due = Math.floor((elapsed * rate) / burst); started < due && inBurst.size < mostAtOnce; started++)
+      startBurst();
+    if (elapsed > toldAt + 15) {
+      toldAt = elapsed;
+      console.log(
+        `${elapsed.toFixed(0)} s: ${acks.length} acknowledged (${Math.round(acks.length / elapsed)}/s), ${inBurst.size} people writing, ${repeated} sent again`,
+      );
+    }
     await sleep(5);
   }
   await Promise.all(bursts);

@@ -171,6 +171,16 @@ async function measure(system, mode) {
   }
 }
 
+/** A result in a line. @param {"full" | "paced" | "idle"} mode @param {Record<string, any>} result */
+function told(mode, { calls, acceptedPerSecond, acks, excess, repliesPerBurst, sawAll }) {
+  if (mode === "idle") return `${(calls / 5).toFixed(1)} calls/s`;
+  const speed =
+    mode === "full"
+      ? `${Math.round(acceptedPerSecond)}/s, ack p99 ${acks.p99.toFixed(1)} ms`
+      : `excess p50 ${excess.p50.toFixed(1)}, p99 ${excess.p99.toFixed(1)} ms`;
+  return `${speed}, replies per burst ${repliesPerBurst.toFixed(2)}, saw all ${sawAll.toFixed(2)}`;
+}
+
 installPeers();
 /** @type {Record<string, any>[]} */
 const results = [];
@@ -183,13 +193,7 @@ for (let repeat = 1; repeat <= repeats; repeat += 1)
       try {
         const result = await measure(system, mode);
         results.push({ repeat, ...result });
-        const speed =
-          mode === "full"
-            ? `${Math.round(result.acceptedPerSecond)}/s, ack p99 ${result.acks.p99.toFixed(1)} ms`
-            : `excess p50 ${result.excess.p50.toFixed(1)}, p99 ${result.excess.p99.toFixed(1)} ms`;
-        console.log(
-          `${repeat} ${mode.padEnd(5)} ${system.name.padEnd(18)} ${mode === "idle" ? `${(result.calls / 5).toFixed(1)} calls/s` : `${speed}, replies per burst ${result.repliesPerBurst.toFixed(2)}, saw all ${result.sawAll.toFixed(2)}`}`,
-        );
+        console.log(`${repeat} ${mode.padEnd(5)} ${system.name.padEnd(18)} ${told(mode, result)}`);
       } catch (error) {
         // Somebody else's package may not run here: said on the page, not hidden.
         const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
