@@ -53,7 +53,7 @@ export function chartsOf(buckets: readonly HealthBucket[], bucketSeconds: number
       id: "wait50",
       title: "Wait, median",
       unit: "seconds",
-      note: "From a turn's last message to its answer on the screen, and what it was spent on.",
+      note: "From a turn's last message to the first part of its answer, and what it was spent on: the model's time within the window costs nobody anything.",
       lines: waitLines((stage) => wait(stage, 0)),
     },
     {

@@ -11,7 +11,7 @@ import { chartsOf, timesOf, totalsOf } from "./figures.ts";
 import { ErrorNotice } from "./parts.tsx";
 import { hashOf } from "./route.ts";
 import { api, lostSession } from "./server.ts";
-import { dateTime, grouped } from "./words.ts";
+import { dateTime, grouped, ownerName } from "./words.ts";
 
 const everyMs = 10_000;
 const ranges = [
@@ -113,7 +113,7 @@ function Shown({ health }: { health: Health }) {
         <h2 id="mine" class="section-head">
           This process{" "}
           <span class="soft">
-            {health.owner}, since {dateTime(Date.parse(health.sinceAt))} UTC, in steps of {bucketSeconds} s
+            {ownerName(health.owner)}, since {dateTime(Date.parse(health.sinceAt))} UTC, in steps of {bucketSeconds} s
           </span>
         </h2>
         <dl class="numbers">
