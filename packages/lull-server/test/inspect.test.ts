@@ -142,6 +142,17 @@ describe("a key with the role inspect", () => {
     expect((await lull.get("c"))?.record.revision).toBe(before?.record.revision);
   });
 
+  test("a bug report tells nothing about anybody, whoever asks for it", async () => {
+    const { request } = await marked();
+    for (const headers of [ops, blind]) {
+      const response = await request("GET", "/v1/conversations/c/report", undefined, headers);
+      const text = await response.text();
+      expect(JSON.parse(text)).toMatchObject({ schema: "lull-report/1", conversation: "conversation" });
+      for (const told of [marker, '"m1"', "platform", "Ada", "Bob"])
+        expect(text.replaceAll(/"m\d+"/g, "")).not.toContain(told);
+    }
+  });
+
   test("sees the same through a page's session", async () => {
     const { request } = await marked();
     const opened = await request("POST", "/v1/session", { key: secrets.blind });
