@@ -17,6 +17,7 @@ const sources = [
   { find: /^lull\/postgres$/, replacement: here("packages/lull/src/stores/postgres/index.ts") },
   { find: /^lull\/redis$/, replacement: here("packages/lull/src/stores/redis/index.ts") },
   { find: /^lull\/sqlite$/, replacement: here("packages/lull/src/stores/sqlite/index.ts") },
+  { find: /^lull-server\/client$/, replacement: here("packages/lull-server/src/client/index.ts") },
 ];
 
 /** The AI SDK's second major under the first one's name: `lull/ai` and its tests run on both. It needs Node 22. */
