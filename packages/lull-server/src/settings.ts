@@ -146,7 +146,7 @@ export const settings = {
     kind: "list",
     group: "Server",
     secret: true,
-    doc: "name:role:secret, …; roles: send, read (both: send+read), operate (everything); a name twice: two secrets, while rotating",
+    doc: "name:role:secret, …; roles: send, read (both: send+read), operate (everything), inspect (reads, without texts); a name twice: two secrets, while rotating",
   },
   maxBodyBytes: {
     kind: "integer",
