@@ -32,6 +32,7 @@ import {
   idempotencyKeyOf,
   isBlank,
   isEffectKey,
+  isStale,
   type OnceOptions,
   type PartLike,
 } from "./turn.ts";
@@ -308,11 +309,16 @@ export function attemptHandle(
       checkKey(key);
       return insist<Begun>(options, async () => {
         let again = false;
-        const { outcome, record } = await asHolder((held, before) => {
-          const effect = effectOf((before.outbox ?? before).effects, key);
-          again = effect?.state === "begun" && effect.fence === fence;
-          return { type: "begin", key, readOnly: options.readOnly === true, ...held };
-        });
+        const ask = () =>
+          asHolder((held, before) => {
+            const effect = effectOf((before.outbox ?? before).effects, key);
+            again = effect?.state === "begun" && effect.fence === fence;
+            return { type: "begin", key, readOnly: options.readOnly === true, ...held };
+          });
+        const beganMs = clock.monotonic();
+        let asked = await ask();
+        if (isStale(asked.outcome, clock.monotonic() - beganMs)) asked = await ask();
+        const { outcome, record } = asked;
         const idempotencyKey = idempotencyKeyOf(conversation, span, key);
         switch (outcome?.is) {
           case "run":

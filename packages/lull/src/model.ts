@@ -703,8 +703,8 @@ export interface Outcomes {
   discard: { is: "superseded" | "handed-back" | "current" } | Lost;
   absorb: { is: "absorbed"; version: Version } | { is: "sealed" } | Lost;
   seal: { is: "sealed" } | Fresh;
-  begin:
-    | { is: "run"; inDoubt: boolean; span: number }
+  begin: // `forMs`: so long from this write on no other attempt begins it, unless the lease is renewed.
+    | { is: "run"; inDoubt: boolean; span: number; forMs: number }
     | { is: "done"; seq: Seq }
     | { is: "busy"; untilMs: number }
     | { is: "full" }

@@ -362,7 +362,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       const not = readOnly ? null : unfit(lease);
       if (not !== null) return not;
       if (effect === undefined && Object.keys(place.effects).length >= limits.maxEffects) return { is: "full" };
-      return { is: "run", inDoubt: window.beginEffect(place, key, lease), span: place.span };
+      return { is: "run", ...window.beginEffect(place, key, lease, now) };
     }),
 
     end({ span, key, fence, result }) {

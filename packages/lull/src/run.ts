@@ -28,7 +28,7 @@ import type {
 } from "./model.ts";
 import type { Logger, Settings } from "./options.ts";
 import type { Channel, Clock, Store } from "./ports.ts";
-import { type AttemptOutcome, abortReason, type Respond, type Turn, turnOf } from "./turn.ts";
+import { type AttemptOutcome, abortReason, isStale, type Respond, type Turn, turnOf } from "./turn.ts";
 import { inputsOf, quietAt } from "./window.ts";
 import {
   type AbortCode,
@@ -299,11 +299,15 @@ export function performer(place: Place): Performer {
 
   /** A write of the turn's own (once, seal, absorb): the worker sees the record it left. */
   async function sideExchange(run: Run, event: ProtocolEvent) {
-    const result = await writes.perform(run.id, {
-      // What was erased meanwhile must not come back because an effect's result comes in late.
-      events: (record) => (record.revision === "" ? [] : [event]),
-      wantsLog: event.type === "absorb",
-    });
+    const write = () =>
+      writes.perform(run.id, {
+        // What was erased meanwhile must not come back because an effect's result comes in late.
+        events: (record) => (record.revision === "" ? [] : [event]),
+        wantsLog: event.type === "absorb",
+      });
+    const beganMs = clock.monotonic();
+    let result = await write();
+    if (isStale(result.outcomes[0], clock.monotonic() - beganMs)) result = await write();
     for (const entry of [...result.log, ...result.entries]) run.log.set(entry.seq, entry);
     dispatch(run, { type: "noticed", record: result.record });
     return { outcome: result.outcomes[0] ?? ({ is: "lost" } as Outcomes[keyof Outcomes]), log: result.log };

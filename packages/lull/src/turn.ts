@@ -222,6 +222,14 @@ export function isEffectKey(key: unknown): key is string {
   return typeof key === "string" && key !== "" && key !== "__proto__" && key.isWellFormed() && !key.includes("\0");
 }
 
+/**
+ * This process stood still until the mark of the effect had passed: a later attempt may have run it meanwhile. Who is
+ * told so asks again, and learns whether the attempt is still there.
+ */
+export function isStale(outcome: Outcomes[keyof Outcomes] | undefined, elapsedMs: number): boolean {
+  return outcome?.is === "run" && elapsedMs >= outcome.forMs;
+}
+
 /** What the idempotency key of an effect is. */
 export function idempotencyKeyOf(conversation: ConversationId, span: number, key: string): string {
   return `${conversation}:${span}:${key}`;

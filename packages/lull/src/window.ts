@@ -411,15 +411,22 @@ export function effectOf(effects: Record<string, Effect>, key: string): Effect |
   return Object.hasOwn(effects, key) ? effects[key] : undefined;
 }
 
-/** Marks an effect as begun. Returns whether an earlier run of it may have happened. */
-export function beginEffect(place: { effects: Record<string, Effect> }, key: string, lease: Lease): boolean {
-  const { fence, expiresAtMs: untilMs } = lease;
+/** Marks an effect as begun. `inDoubt`: an earlier run of it may have happened. `forMs`: so long nobody else begins it. */
+export function beginEffect(
+  place: { span: number; effects: Record<string, Effect> },
+  key: string,
+  { fence, expiresAtMs: untilMs }: Lease,
+  nowMs: number,
+): { inDoubt: boolean; span: number; forMs: number } {
   const before = effectOf(place.effects, key);
   // Sticky: who asks again after a lost answer is told the same, and so is whoever comes after a run that failed.
-  const doubt = before?.state === "begun" && (before.fence !== fence || before.doubt === true);
+  const inDoubt = before?.state === "begun" && (before.fence !== fence || before.doubt === true);
   // In a literal even `__proto__` is a key like any other.
-  place.effects = { ...place.effects, [key]: { state: "begun", fence, untilMs, ...(doubt && { doubt }) } };
-  return doubt;
+  place.effects = {
+    ...place.effects,
+    [key]: { state: "begun", fence, untilMs, ...(inDoubt && { doubt: true as const }) },
+  };
+  return { inDoubt, span: place.span, forMs: untilMs - nowMs };
 }
 
 /** A run that failed has not happened; of one before it that nobody saw the end of, nothing more is known. */

@@ -172,7 +172,7 @@ describe("names", () => {
     const w = new World();
     w.say("hi", { quietMs: 0 });
     const held = w.respond();
-    expect(w.do("begin", { key, readOnly: false, ...held })).toEqual({ is: "run", inDoubt: false, span: 1 });
+    expect(w.do("begin", { key, readOnly: false, ...held })).toMatchObject({ is: "run", inDoubt: false, span: 1 });
     expect(Object.keys(w.r.effects)).toEqual([key]);
     expect(w.do("end", { fence: held.fence, span: 1, key, result: { value: 42 } }).is).toBe("recorded");
     w.do("discard", { reason: "handed-back", ...held });

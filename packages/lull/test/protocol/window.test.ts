@@ -382,8 +382,8 @@ describe("windowAfter", () => {
 describe("effects by name", () => {
   it("are only the author's own", () => {
     expect(window.effectOf({}, "constructor")).toBeUndefined();
-    const place = { effects: {} };
-    window.beginEffect(place, "__proto__", { fence: 1, expiresAtMs: 5 } as Lease);
+    const place = { span: 1, effects: {} };
+    window.beginEffect(place, "__proto__", { fence: 1, expiresAtMs: 5 } as Lease, 1);
     expect(window.effectOf(place.effects, "__proto__")).toMatchObject({ state: "begun" });
     expect(JSON.parse(JSON.stringify(place.effects))).toEqual(place.effects);
   });

@@ -31,7 +31,7 @@ function needed({ id, runs, acked, asked, log }: Case, { profile }: Plan, blame:
     const toldByMs = endMs + (end.outcome === "superseded" ? 0 : Math.ceil(profile.leaseMs / 3));
     if (listens && (run.ended === null || run.ended.atMs > toldByMs))
       blame("calm", `${id} run ${run.nth} was discarded at ${endMs}, and nobody told it`);
-    const operated = ["handoff", "humanReply", "reset"].some((what) => asked.has(what as never));
+    const operated = ["handoff", "humanReply", "reset", "retry"].some((what) => asked.has(what as never));
     if (!newer && !operated) blame("calm", `${id} run ${run.nth} was discarded, and nothing newer had come`);
   }
   for (const entry of log)
