@@ -1,86 +1,58 @@
 // The server on chat platforms: real adapters, signed webhooks, platforms on loopback.
 import { setTimeout as sleep } from "node:timers/promises";
-import { systemClock } from "lull";
-import {
-  discordDouble,
-  type PlatformDouble,
-  slackDouble,
-  telegramDouble,
-  type WebhookPost,
-  whatsappDouble,
-} from "lull/testing";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { able } from "../../../scripts/channel-gates.mjs";
+import {
+  type Name,
+  names,
+  type Person,
+  type Platforms,
+  type Post,
+  person,
+  startPlatforms,
+} from "../../lull/test/channels/person.ts";
+import { temporaryFolder } from "../../lull/test/stores/database.ts";
 import { channelsOn } from "../src/channels/adapters.ts";
 import { ConfigError, loadConfig } from "../src/config.ts";
 import { silent } from "../src/log.ts";
 import { createServer } from "../src/server.ts";
+import { channelSettings } from "./support/channels.ts";
 
-const clock = systemClock();
-const names = ["telegram", "slack", "whatsapp", "discord"] as const;
-type Name = (typeof names)[number];
-
-let platforms: {
-  telegram: Awaited<ReturnType<typeof telegramDouble>>;
-  slack: Awaited<ReturnType<typeof slackDouble>>;
-  whatsapp: Awaited<ReturnType<typeof whatsappDouble>>;
-  discord: Awaited<ReturnType<typeof discordDouble>>;
-};
+let platforms: Platforms;
 beforeEach(async () => {
-  platforms = {
-    telegram: await telegramDouble({ clock }),
-    slack: await slackDouble({ clock }),
-    whatsapp: await whatsappDouble({ clock }),
-    discord: await discordDouble({ clock }),
-  };
-  const { telegram, slack, whatsapp, discord } = platforms;
-  for (const [name, value] of Object.entries({
-    TELEGRAM_BOT_TOKEN: telegram.token,
-    TELEGRAM_WEBHOOK_SECRET_TOKEN: telegram.secretToken,
-    TELEGRAM_API_BASE_URL: telegram.url,
-    SLACK_BOT_TOKEN: slack.token,
-    SLACK_SIGNING_SECRET: slack.signingSecret,
-    SLACK_API_URL: `${slack.url}/api/`,
-    WHATSAPP_ACCESS_TOKEN: whatsapp.accessToken,
-    WHATSAPP_APP_SECRET: whatsapp.appSecret,
-    WHATSAPP_PHONE_NUMBER_ID: whatsapp.phoneNumberId,
-    WHATSAPP_VERIFY_TOKEN: whatsapp.verifyToken,
-    WHATSAPP_API_URL: whatsapp.url,
-    DISCORD_BOT_TOKEN: discord.botToken,
-    DISCORD_PUBLIC_KEY: discord.publicKey,
-    DISCORD_APPLICATION_ID: discord.applicationId,
-    DISCORD_API_URL: discord.url,
-  }))
-    vi.stubEnv(name, value);
+  platforms = await startPlatforms();
+  for (const [name, value] of Object.entries(channelSettings(platforms))) vi.stubEnv(name, value);
 });
 afterEach(async () => {
   vi.unstubAllEnvs();
-  await Promise.all(Object.values(platforms).map((one) => one.close()));
+  await platforms.close();
 });
 
 async function serve(flags: Record<string, string> = {}) {
+  const folder = temporaryFolder();
   const { config } = await loadConfig({
     env: {},
     cwd: import.meta.dirname,
-    flags: { port: "0", store: "memory:", quietMs: "250", startMs: "100", scanMs: "50", demoMs: "50", ...flags },
+    flags: {
+      port: "0",
+      store: `sqlite:${folder.path("lull.db")}`,
+      quietMs: "250",
+      startMs: "100",
+      scanMs: "50",
+      demoMs: "50",
+      ...flags,
+    },
   });
   const server = await createServer(config, silent);
-  onTestFinished(() => server.stop());
+  onTestFinished(async () => {
+    await server.stop();
+    folder.remove();
+  });
   return { server, hook: (name: Name) => `${server.url}/channels/${name}` };
 }
 
-function says(name: Name, id: number, text: string): (nth: number) => WebhookPost {
-  switch (name) {
-    case "telegram":
-      return platforms.telegram.message({ chat: 42, id, text });
-    case "slack":
-      return platforms.slack.message({ channel: "D42", ts: `1750000000.00000${id}`, text });
-    case "whatsapp":
-      return platforms.whatsapp.message({ from: "15551234567", id: `wamid.in.${id}`, text });
-    case "discord":
-      return platforms.discord.message({ channel: "420000000000000000", id: `50000000000000000${id}`, content: text });
-  }
-}
-const shown = (double: PlatformDouble, count = 1) =>
+const says = (name: Name, id: number, text: string) => person(name, platforms).says(id, text);
+const shown = (double: Person["double"], count = 1) =>
   vi.waitFor(() => expect(double.texts().length).toBeGreaterThanOrEqual(count), 15_000);
 const answer = (...texts: string[]) => texts.map((text, at) => `${at + 1}. ${text}`).join("\n");
 
@@ -101,23 +73,90 @@ describe("channels", () => {
     for (const { id } of (await lull.list()).conversations) await lull.flush(id);
   }
 
-  test.each(names)("%s: a burst, a repetition and a message in generation are one reply", async (name) => {
+  /** Everything is delivered and acknowledged, in this order. */
+  async function delivers(name: Name, to: string, ...posts: Post[]): Promise<void> {
+    const { double } = person(name, platforms);
+    for (const post of posts) expect((await double.deliver(post, to)).at(-1)).toBe(200);
+  }
+  const state = (server: Awaited<ReturnType<typeof createServer>>, wanted: string) =>
+    vi.waitFor(async () => expect((await server.lull.list()).conversations[0]?.state).toBe(wanted), 15_000);
+
+  test.each(able("burst"))("%s: a burst, a repetition and a message in generation are one reply", async (name) => {
     const { server, hook } = await serve({ ...patient, startMs: "0", demoMs: "10" });
-    const double: PlatformDouble = platforms[name];
-    const delivered = async (post: (nth: number) => WebhookPost) =>
-      expect((await double.deliver(post, hook(name))).at(-1)).toBe(200);
-    const first = says(name, 1, "hi");
-    await delivered(first);
-    await delivered(says(name, 2, "my order is late"));
-    await delivered(first);
+    const { double, says } = person(name, platforms);
+    const first = says(1, "hi");
+    await delivers(name, hook(name), first, says(2, "my order is late"), first);
     // An answer to the two is made, and waits for the person to be quiet.
-    await vi.waitFor(async () => expect((await server.lull.list()).conversations[0]?.state).toBe("answering"), 15_000);
-    await delivered(says(name, 3, "#1234"));
+    await state(server, "answering");
+    await delivers(name, hook(name), says(3, "#1234"));
     await flush(server);
     await shown(double);
     await sleep(400);
     expect(double.texts().length).toBe(1);
     expect(double.texts()[0]).toContain(answer("hi", "my order is late", "#1234"));
+  });
+
+  test.each(able("refusal"))("%s: 429 is tried later, once", async (name) => {
+    const { hook } = await serve();
+    const { double, says } = person(name, platforms);
+    double.mood({ status: 429, retryAfterS: 1 });
+    await delivers(name, hook(name), says(1, "hi"));
+    await shown(double);
+    await sleep(400);
+    expect(double.texts().length).toBe(1);
+    expect(double.texts()[0]).toContain(answer("hi"));
+  });
+
+  test.each(able("edit"))("%s: an edit in the window changes the question", async (name) => {
+    const { server, hook } = await serve(patient);
+    const { double, says, edits } = person(name, platforms);
+    await delivers(name, hook(name), says(1, "order 12"), edits(1, "order 13", "order 12"));
+    await flush(server);
+    await shown(double);
+    await sleep(300);
+    expect(double.texts().length).toBe(1);
+    expect(double.texts()[0]).toContain("order 13 (edited)");
+    expect(double.texts()[0]).not.toContain("order 12");
+  });
+
+  test.each(able("deletion"))("%s: what is deleted in the window is not answered", async (name) => {
+    const { server, hook } = await serve(patient);
+    const { double, says, deletes } = person(name, platforms);
+    await delivers(name, hook(name), says(1, "wrong window"), says(2, "my order is late"), deletes(1, "wrong window"));
+    await flush(server);
+    await shown(double);
+    // All that is left.
+    await delivers(name, hook(name), says(3, "and this"), deletes(3, "and this"));
+    await state(server, "resting");
+    expect(double.texts().length).toBe(1);
+    expect(double.texts()[0]).toContain("my order is late");
+    expect(double.texts()[0]).not.toContain("wrong window");
+  });
+
+  test.each(able("album"))("%s: an album is one turn", async (name) => {
+    const { server, hook } = await serve(patient);
+    const { double, sendsAlbum } = person(name, platforms);
+    await delivers(name, hook(name), ...sendsAlbum(1, "what are these?", ["p1", "p2"]));
+    const [conversation] = (await server.lull.list()).conversations;
+    const entries = await server.lull.log(conversation?.id ?? "");
+    const parts = entries.flatMap((entry) => (entry.kind === "message" ? entry.parts : []));
+    expect(parts.filter(({ type }) => type === "file").length).toBe(2);
+    await flush(server);
+    await shown(double);
+    await sleep(300);
+    expect(double.texts().length).toBe(1);
+    expect(double.texts()[0]).toContain("what are these?");
+  });
+
+  test.each(able("stop"))("%s: a stop word ends the answer at once", async (name) => {
+    const { server, hook } = await serve({ ...patient, startMs: "0", demoMs: "60000", stopWords: "stop" });
+    const { double, says } = person(name, platforms);
+    await delivers(name, hook(name), says(1, "tell me everything"));
+    await state(server, "answering");
+    await delivers(name, hook(name), says(2, "Stop"));
+    // Nobody had to wait for a window, or for the model.
+    await state(server, "resting");
+    expect(double.texts()).toEqual([]);
   });
 
   test.each(names)("%s: a forged webhook is refused", async (name) => {
@@ -159,7 +198,7 @@ describe("channels", () => {
     expect((await ask("wrong")).status).toBe(403);
   });
 
-  test("429 is tried later, once; the server's own HTTP goes on beside the platforms", async () => {
+  test("the server's own HTTP goes on beside the platforms", async () => {
     const { server, hook } = await serve();
     const { telegram } = platforms;
     telegram.mood({ status: 429, retryAfterS: 1 });
@@ -171,29 +210,6 @@ describe("channels", () => {
     });
     expect(JSON.stringify(await response.json())).toContain("1. hello");
     await shown(telegram);
-    await sleep(200);
-    expect(telegram.texts().length).toBe(1);
-  });
-
-  test("an album is one turn; an edit in the window changes the question", async () => {
-    const { server, hook } = await serve(patient);
-    const { telegram } = platforms;
-    await telegram.deliver(
-      telegram.message({ chat: 1, id: 1, photo: "p1", group: "g", text: "these" }),
-      hook("telegram"),
-    );
-    await telegram.deliver(telegram.message({ chat: 1, id: 2, photo: "p2", group: "g" }), hook("telegram"));
-    await telegram.deliver(telegram.message({ chat: 2, id: 1, text: "order 12" }), hook("telegram"));
-    await telegram.deliver(
-      telegram.edited({ chat: 2, id: 1, text: "order 13", editedAtS: 1_750_000_000 }),
-      hook("telegram"),
-    );
-    await flush(server);
-    await shown(telegram, 2);
-    await sleep(300);
-    expect(telegram.texts("1").length).toBe(1);
-    expect(telegram.texts("1")[0]).toContain("2 messages, read together");
-    expect(telegram.texts("2")[0]).toContain("order 13 (edited)");
   });
 
   test("in a group only what mentions the bot is answered", async () => {

@@ -11,6 +11,7 @@ import type { Channel, Clock } from "../ports.ts";
 import { releaseAlbums } from "./albums.ts";
 import { type AdapterChannelOptions, adapterChannel } from "./channel.ts";
 import { withoutClaims } from "./gate.ts";
+import { hearGateway } from "./gateway.ts";
 import { adapterHearing, type Scope } from "./hearing.ts";
 import type {
   ChatAdapter,
@@ -115,7 +116,10 @@ export function hostAdapters(options: HostOptions): AdapterHost {
     });
     return ready;
   }
-  for (const adapter of adapters.values()) releaseAlbums(adapter, hearing.take);
+  for (const adapter of adapters.values()) {
+    releaseAlbums(adapter, hearing.take);
+    hearGateway(adapter, instance);
+  }
 
   return {
     channels: [...adapters].map(([name, adapter]) => ({

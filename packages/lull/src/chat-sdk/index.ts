@@ -18,6 +18,7 @@ import { isAddressed } from "./addressed.ts";
 import { releaseAlbums } from "./albums.ts";
 import { adapterChannel, inWorkspace } from "./channel.ts";
 import { withoutClaims } from "./gate.ts";
+import { hearGateway } from "./gateway.ts";
 import { adapterHearing, type Scope } from "./hearing.ts";
 import { messagesOf, textLimitOf } from "./incoming.ts";
 import {
@@ -232,6 +233,9 @@ export function withLull(bot: ChatLike, options: WithLullOptions): Lull {
         given.map((one) => (typeof one === "object" && one !== null ? (writes.unguarded(one as never) ?? {}) : one)),
       );
   }
-  for (const adapter of chat.adapters.values()) releaseAlbums(adapter, hearing.take);
+  for (const adapter of chat.adapters.values()) {
+    releaseAlbums(adapter, hearing.take);
+    hearGateway(adapter, chat);
+  }
   return lull;
 }

@@ -75,6 +75,19 @@ export interface HoldsAlbums {
   parseTelegramMessage?(message: unknown, threadId: string): ChatMessage;
 }
 
+/** What Discord's adapter does with what its gateway says. */
+export interface ForwardsGateway {
+  handleForwardedGatewayEvent?(event: GatewayEvent, options?: WebhookOptions): Promise<Response>;
+  handleForwardedMessage?(data: object, options?: WebhookOptions): Promise<void>;
+  encodeThreadId?(place: { guildId: string; channelId: string; threadId?: string }): string;
+  discordFetch?(path: string, method: string): Promise<Response>;
+}
+
+export interface GatewayEvent {
+  type: string;
+  data: unknown;
+}
+
 export interface WebhookOptions {
   waitUntil?: (task: Promise<unknown>) => void;
   propagateHandlerErrors?: boolean;

@@ -3,8 +3,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { able } from "../../../../scripts/channel-gates.mjs";
 import { temporaryFolder } from "../stores/database.ts";
-import { type Name, names, type Platforms, person, sleep, startPlatforms, until } from "./support.ts";
+import { type Name, type Platforms, person, sleep, startPlatforms, until } from "./support.ts";
 
 let folder: ReturnType<typeof temporaryFolder>;
 let platforms: Platforms;
@@ -59,14 +60,14 @@ async function start(owner: string, modelMs: number) {
 
 it("on every platform at once: killed while it thinks, answered by the other process with everything", async () => {
   const victim = await start("victim", 60_000);
-  const people = names.map((name) => ({ name, ...person(name, platforms) }));
+  const people = able("kill").map((name) => ({ name, ...person(name, platforms) }));
   for (const { name, says, double } of people) {
     expect(await double.deliver(says(1, "hi"), victim.hook(name))).toEqual([200]);
     expect(await double.deliver(says(2, "my order is late"), victim.hook(name))).toEqual([200]);
   }
   await until(
     () => victim.said.filter((line) => line.includes("thinks about hi+my order is late")).length,
-    (count) => count >= names.length,
+    (count) => count >= people.length,
     30_000,
   );
   victim.child.kill("SIGKILL");

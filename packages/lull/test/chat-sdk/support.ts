@@ -8,34 +8,20 @@ import { type Adapter, Chat, type Message, type MessageContext, type StateAdapte
 import { type Lull, type Store, systemClock } from "lull";
 import { type WithLullOptions, withLull } from "lull/chat-sdk";
 import {
-  discordDouble,
-  type PlatformDouble,
-  slackDouble,
-  telegramDouble,
-  type WebhookPost,
-  whatsappDouble,
-} from "lull/testing";
+  type Name,
+  names,
+  type Person,
+  type Platforms,
+  type Post,
+  person,
+  startPlatforms,
+} from "../channels/person.ts";
+
+export { type Name, names, type Person, type Platforms, type Post, person, startPlatforms };
 
 export const quiet = { debug() {}, info() {}, warn() {}, error() {}, child: () => quiet };
 const clock = systemClock();
 export const sleep = (ms: number) => clock.sleep(ms);
-
-export type Name = "telegram" | "slack" | "whatsapp" | "discord";
-export const names: readonly Name[] = ["telegram", "slack", "whatsapp", "discord"];
-
-export async function startPlatforms() {
-  const platforms = {
-    telegram: await telegramDouble({ clock }),
-    slack: await slackDouble({ clock }),
-    whatsapp: await whatsappDouble({ clock }),
-    discord: await discordDouble({ clock }),
-  };
-  return {
-    ...platforms,
-    close: () => Promise.all(Object.values(platforms).map((one) => one.close())),
-  };
-}
-export type Platforms = Awaited<ReturnType<typeof startPlatforms>>;
 
 /** In the types of one copy of `chat`: adapters of several releases bring several. */
 export const memoryState = () => createMemoryState() as unknown as StateAdapter;
@@ -74,27 +60,6 @@ export function adaptersFor({ telegram, slack, whatsapp, discord }: Platforms): 
     }),
   };
   return adapters as unknown as Record<Name, Adapter>;
-}
-
-/** One person in a direct chat, on any platform. */
-export function person(name: Name, platforms: Platforms) {
-  const says = (id: number, text: string): ((nth: number) => WebhookPost) => {
-    switch (name) {
-      case "telegram":
-        return platforms.telegram.message({ chat: 42, id, text });
-      case "slack":
-        return platforms.slack.message({ channel: "D42", ts: `1750000000.00000${id}`, text });
-      case "whatsapp":
-        return platforms.whatsapp.message({ from: "15551234567", id: `wamid.in.${id}`, text });
-      case "discord":
-        return platforms.discord.message({
-          channel: "420000000000000000",
-          id: `50000000000000000${id}`,
-          content: text,
-        });
-    }
-  };
-  return { says, double: platforms[name] as PlatformDouble };
 }
 
 export interface Call {

@@ -2,7 +2,8 @@
 // docs/chat-sdk.md.
 import { createSlackAdapter } from "@chat-adapter/slack";
 import { type Adapter, Card, CardText, Chat } from "chat";
-import { LullError, memory } from "lull";
+import { inputsOf, LullError, memory, systemClock } from "lull";
+import { mergeConversations } from "lull/channels";
 import { withLull } from "lull/chat-sdk";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
@@ -369,5 +370,29 @@ describe("handlers", () => {
     await shown(() => whatsapp.texts());
     await sleep(300);
     expect(whatsapp.texts()).toEqual(["re: hi+it is me"]);
+  });
+
+  it("two ids of one person that is learned of later: what waits is moved, and answered once with the rest", async () => {
+    const alias: Record<string, string> = {};
+    const one = await start(platforms, memory(), {
+      scope: ({ author }) => `person ${alias[author] ?? author}`,
+      ...patient(),
+    });
+    const { whatsapp } = platforms;
+    const says = (from: string, id: string, text: string) =>
+      whatsapp.deliver(whatsapp.message({ from, id, text }), one.hook("whatsapp"));
+    await says("99887766", "w1", "hi");
+    await says("15550001", "w2", "it is me");
+    alias["99887766"] = "15550001";
+    const merging = { inputsOf, clock: systemClock() };
+    expect(await mergeConversations(one.lull, "person 99887766", "person 15550001", merging)).toEqual({ moved: 1 });
+    await says("99887766", "w3", "again");
+    // Delivered once more, it is where it was moved to.
+    await says("99887766", "w1", "hi");
+    await flush(one);
+    await shown(() => whatsapp.texts());
+    await sleep(300);
+    expect(whatsapp.texts().length).toBe(1);
+    expect(whatsapp.texts()[0]?.replace("re: ", "").split("+").sort()).toEqual(["again", "hi", "it is me"]);
   });
 });

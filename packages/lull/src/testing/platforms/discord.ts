@@ -14,6 +14,9 @@ export interface DiscordDouble extends PlatformDouble {
   readonly publicKey: string;
   /** A message in a direct chat, forwarded from the gateway. */
   message(message: DiscordMessage): () => WebhookPost;
+  /** The same message, changed; `preview`: by Discord, which looked a link up. */
+  edited(message: DiscordMessage & { editedAtMs?: number; preview?: boolean }): () => WebhookPost;
+  deleted(message: Pick<DiscordMessage, "channel" | "id" | "guild">): () => WebhookPost;
   /** An interaction, signed. */
   interaction(payload: object): () => WebhookPost;
 }
@@ -27,11 +30,14 @@ export interface DiscordMessage {
   /** In a server, not in a direct chat. */
   guild?: string;
   mentions?: string[];
+  /** Names of photos that come with it. */
+  photos?: string[];
 }
 
 export async function discordDouble(options: DoubleOptions): Promise<DiscordDouble> {
   const botToken = "discord-token";
   const applicationId = "200000000000000001";
+  const threads = new Map<string, object>();
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const double = await startDouble(
     {
@@ -54,6 +60,12 @@ export async function discordDouble(options: DoubleOptions): Promise<DiscordDoub
             : { message: `Error ${status}`, code: 0 },
       }),
       answer({ method, path, body }, screen) {
+        // A thread that starts from a message has the message's id.
+        const [, parent, thread] = /\/channels\/(\d+)\/messages\/(\d+)\/threads$/.exec(path) ?? [];
+        if (parent !== undefined && thread !== undefined)
+          threads.set(thread, { id: thread, type: 11, parent_id: parent, name: body["name"] });
+        const opened = threads.get(thread ?? /\/channels\/(\d+)$/.exec(path)?.[1] ?? "");
+        if (opened !== undefined) return { body: opened };
         const [, chat, id] = /\/channels\/(\d+)\/messages\/(\d+)$/.exec(path) ?? [];
         const of = screen.find((message) => message.chat === chat && message.id === id);
         if (of !== undefined && method === "PATCH")
@@ -77,23 +89,48 @@ export async function discordDouble(options: DoubleOptions): Promise<DiscordDoub
     type: 0,
   });
 
+  const said = ({
+    channel,
+    id,
+    content,
+    author = "400000000000000001",
+    guild,
+    mentions = [],
+    photos = [],
+  }: DiscordMessage) => ({
+    ...messageOf(channel, id, content),
+    author: { id: author, username: "ada", global_name: "Ada", bot: author === applicationId },
+    mentions: mentions.map((user) => ({ id: user, username: "bot" })),
+    attachments: photos.map((name, at) => ({
+      id: `${id}${at}`,
+      filename: name,
+      content_type: "image/jpeg",
+      size: 9,
+      url: `${double.url}/attachments/${name}`,
+    })),
+    channel_type: guild === undefined ? 1 : 0,
+    ...(guild !== undefined && { guild_id: guild }),
+  });
+  function forwarded(event: string, data: object): () => WebhookPost {
+    const body = JSON.stringify({ type: `GATEWAY_${event}`, timestamp: options.clock.now(), data });
+    const headers = { "content-type": "application/json", "x-discord-gateway-token": botToken };
+    return () => ({ method: "POST", headers, body });
+  }
+
   return {
     ...double,
     botToken,
     applicationId,
     publicKey: publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("hex"),
-    message({ channel, id, content, author = "400000000000000001", guild, mentions = [] }) {
-      const data = {
-        ...messageOf(channel, id, content),
-        author: { id: author, username: "ada", global_name: "Ada", bot: author === applicationId },
-        mentions: mentions.map((user) => ({ id: user, username: "bot" })),
-        channel_type: guild === undefined ? 1 : 0,
-        ...(guild !== undefined && { guild_id: guild }),
-      };
-      const body = JSON.stringify({ type: "GATEWAY_MESSAGE_CREATE", timestamp: options.clock.now(), data });
-      const headers = { "content-type": "application/json", "x-discord-gateway-token": botToken };
-      return () => ({ method: "POST", headers, body });
-    },
+    message: (message) => forwarded("MESSAGE_CREATE", said(message)),
+    edited: ({ editedAtMs, preview = false, ...message }) =>
+      forwarded("MESSAGE_UPDATE", {
+        ...said(message),
+        edited_timestamp: preview ? null : new Date(editedAtMs ?? options.clock.now()).toISOString(),
+        ...(preview && { embeds: [{ type: "link", url: "https://example.org" }] }),
+      }),
+    deleted: ({ channel, id, guild }) =>
+      forwarded("MESSAGE_DELETE", { id, channel_id: channel, ...(guild !== undefined && { guild_id: guild }) }),
     interaction(payload) {
       const body = JSON.stringify(payload);
       return () => {

@@ -28,6 +28,8 @@ export interface SlackMessage {
   team?: string;
   /** The `ts` of the thread's first message. */
   thread?: string;
+  /** Names of photos that come with it. */
+  photos?: string[];
 }
 
 export async function slackDouble(options: DoubleOptions): Promise<SlackDouble> {
@@ -98,13 +100,23 @@ export async function slackDouble(options: DoubleOptions): Promise<SlackDouble> 
       };
     };
   }
-  const messageOf = ({ channel, ts, text, user = "U1", thread }: SlackMessage) => ({
+  const messageOf = ({ channel, ts, text, user = "U1", thread, photos = [] }: SlackMessage) => ({
     type: "message",
     channel,
     ts,
     text,
     user,
     ...(thread !== undefined && { thread_ts: thread }),
+    ...(photos.length > 0 && {
+      subtype: "file_share",
+      files: photos.map((name) => ({
+        id: `F${name}`,
+        name,
+        mimetype: "image/jpeg",
+        size: 9,
+        url_private: `${double.url}/files/${name}`,
+      })),
+    }),
   });
   const typeOf = (channel: string) => (channel.startsWith("D") ? "im" : "channel");
 
