@@ -187,7 +187,9 @@ function ending(entry: EntryOf<"ended">, story: Story): string {
   const after = start === undefined ? "" : ` after ${span(atMs - start.atMs)}`;
   const what =
     last === null ? "newer input" : `${last.what === "edit" ? "an" : "a"} ${last.what} at ${clockTime(last.atMs)}`;
-  return `${endings[outcome](which, after, what)}${error === undefined ? "" : `: ${error}`}`;
+  // Of an expired lease the error says no more.
+  const why = error === undefined || outcome === "expired" ? "" : `: ${error}`;
+  return `${endings[outcome](which, after, what)}${why}`;
 }
 
 /** Its answer was committed: what ended was its delivery. */

@@ -6,8 +6,8 @@ import { useChromium } from "./support/chromium.ts";
 import { openServers, type ServerProcess, startFailover, useServers } from "./support/servers.ts";
 
 const chromium = useChromium();
-/** The model starts soon, so that people who type at a person's pace interrupt it. */
-const servers = useServers({ LULL_QUIET_MS: "2500", LULL_START_MS: "200" });
+/** The model starts soon, so that newer messages interrupt it; the quiet is long enough for a slow machine to type them. */
+const servers = useServers({ LULL_QUIET_MS: "6000", LULL_START_MS: "200" });
 let server: ServerProcess;
 
 beforeAll(async () => {
@@ -22,6 +22,10 @@ async function say(page: Page, text: string) {
 const chat = (page: Page, which: "with" | "without") => page.getByRole("log", { name: `Chat ${which} lull` });
 const answers = (page: Page, which: "with" | "without") => chat(page, which).locator(".said.bot");
 const happenings = (page: Page) => page.getByRole("region", { name: "What happens with lull" });
+
+/** What stands over a side: how many answers to how many messages. */
+const tally = (page: Page, which: "with" | "without", words: string) =>
+  page.locator(`.pane.${which === "with" ? "lull" : "naive"} .tally`, { hasText: words }).waitFor();
 
 async function threeMessages(page: Page) {
   await say(page, "hi");
@@ -40,8 +44,8 @@ test("three quick messages: the naive bot answers three times, lull once, with a
   const answer = await answers(page, "with").textContent();
   for (const text of ["hi", "my order is late", "it is number 1234"]) expect(answer).toContain(text);
   expect(await happenings(page).textContent()).toMatch(/discards the answer in the making after [\d.]+ s/);
-  await page.getByText("3 answers to 3 messages").waitFor();
-  await page.getByText("1 answer to 3 messages").waitFor();
+  await tally(page, "without", "3 answers to 3 messages");
+  await tally(page, "with", "1 answer to 3 messages");
 
   const conversation = decodeURIComponent(new URL(page.url()).hash.slice(1));
   const { state, version, answered } = await (await servers.scene()).get(
@@ -54,25 +58,25 @@ test("three quick messages: the naive bot answers three times, lull once, with a
 test("the script types three messages, with pauses in which an attempt begins and is discarded", async () => {
   const page = await chromium.open(server.url);
   await page.getByRole("button", { name: "Type three quick messages" }).click();
-  await page.getByText("1 answer to 3 messages").waitFor();
-  await page.getByText("3 answers to 3 messages").waitFor();
+  await tally(page, "with", "1 answer to 3 messages");
+  await tally(page, "without", "3 answers to 3 messages");
   expect(await happenings(page).textContent()).toContain("discards the answer in the making");
 });
 
 test("reloaded, or opened in a second tab, both sides are as they were", async () => {
   const page = await chromium.open(server.url);
   await say(page, "hi");
-  await page.getByText("1 answer to 1 message").nth(1).waitFor();
+  await tally(page, "with", "1 answer to 1 message");
   const text = await answers(page, "with").textContent();
   await page.reload();
   const second = await chromium.open(page.url(), { context: page.context() });
   for (const tab of [page, second]) {
-    await tab.getByText("1 answer to 1 message").nth(1).waitFor();
+    await tally(tab, "with", "1 answer to 1 message");
     expect(await answers(tab, "with").textContent()).toBe(text);
     expect(await chat(tab, "without").locator(".said").count()).toBe(2);
   }
   await say(second, "again");
-  await page.getByText("2 answers to 2 messages").nth(1).waitFor();
+  await tally(page, "with", "2 answers to 2 messages");
 });
 
 test("the quiet window is chosen for this conversation, and the log says so", async () => {
@@ -87,7 +91,7 @@ test("the bot thinks as long as was chosen, on both sides", async () => {
   const page = await chromium.open(server.url);
   await page.getByRole("group", { name: "Model thinks for" }).getByLabel("5 s").check();
   await say(page, "hi");
-  await page.getByText("1 answer to 1 message").nth(1).waitFor();
+  await tally(page, "with", "1 answer to 1 message");
   const log = await (await servers.scene()).log(server, decodeURIComponent(new URL(page.url()).hash.slice(1)));
   expect(log.find(({ kind }) => kind === "message")).toMatchObject({ metadata: { thinkMs: 5_000 } });
   const [attempt, reply] = ["attempt", "reply"].map((wanted) =>
@@ -110,7 +114,7 @@ test("the process that answers is killed: the page gets the one answer from anot
   await first.exited;
   await say(page, "are you there?");
   await happenings(page).getByText("The process that was answering is gone: another one takes over.").waitFor();
-  await page.getByText("1 answer to 2 messages").waitFor();
+  await tally(page, "with", "1 answer to 2 messages");
   expect(await answers(page, "with").count()).toBe(1);
   expect(await chat(page, "with").textContent()).toMatch(/1\. hi\n2\. are you there\?/);
 });
@@ -138,7 +142,7 @@ describe("with keys", () => {
     await page.getByRole("alert").getByText("No key of this server looks like that.").waitFor();
     await signIn(page, "chat-secret-0123456789");
     await say(page, "hi");
-    await page.getByText("1 answer to 1 message").nth(1).waitFor();
+    await tally(page, "with", "1 answer to 1 message");
     // Its roles do not reach that far.
     expect(await page.getByRole("group", { name: /Quiet window/ }).textContent()).toContain(
       "needs a key with the role operate",
@@ -187,7 +191,7 @@ describe.each([
     expect(await violations(page)).toEqual([]);
     await threeMessages(page);
     expect(await violations(page)).toEqual([]);
-    await page.getByText("1 answer to 3 messages").waitFor();
+    await answers(page, "with").first().waitFor();
     expect(await violations(page)).toEqual([]);
     const { scroll, client } = await page.evaluate(() => ({
       scroll: document.documentElement.scrollWidth,

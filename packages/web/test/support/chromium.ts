@@ -22,6 +22,8 @@ export interface OpenOptions {
   context?: BrowserContext;
   /** Complaints that belong to the test, such as the browser's own line about a 401. */
   expected?: readonly RegExp[];
+  /** Without the pages' content security policy: what it would have stopped, runs. Default false. */
+  bypassPolicy?: boolean;
   /** Before the page loads: routes, scripts. */
   prepare?: (page: Page) => Promise<unknown>;
 }
@@ -73,6 +75,7 @@ export function useChromium(): Chromium {
           reducedMotion: options.reducedMotion ? "reduce" : "no-preference",
           locale: options.locale ?? "en-GB",
           timezoneId: "UTC",
+          bypassCSP: options.bypassPolicy ?? false,
         });
         // Against a slow machine; what hangs is said by the step that hung.
         context.setDefaultTimeout(60_000);

@@ -36,7 +36,7 @@ export function useServers(settings: Record<string, string> = {}, options: Omit<
   };
 }
 
-/** The same for one test. */
+/** The same for one test. `start` it within that. */
 export async function openServers(
   settings: Record<string, string> = {},
   options: Omit<SceneOptions, "settings"> = {},
