@@ -76,7 +76,7 @@ export function ConversationPage({ id, entry }: { id: string; entry: number | nu
       ) : (
         <>
           <Standing conversation={conversation} now={now} />
-          {mayOperate.value && (
+          {mayOperate.value ? (
             <Acts
               conversation={conversation}
               onDone={(words) => {
@@ -84,6 +84,8 @@ export function ConversationPage({ id, entry }: { id: string; entry: number | nu
                 void inspected.refresh();
               }}
             />
+          ) : (
+            <p class="soft small">This key may look, and not act: that takes one with the role operate.</p>
           )}
           <p class="said-done" role="status">
             {said}

@@ -29,6 +29,7 @@ export class Inspected {
 
   readonly #end = new AbortController();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #followed = false;
   #building = false;
   #stale = false;
   #explained: ReturnType<typeof setTimeout> | undefined;
@@ -40,7 +41,7 @@ export class Inspected {
     this.focus.value = entry;
     this.log = new Log(api, id, this.#end.signal);
     this.log.version.subscribe(() => void this.#build());
-    void this.#start();
+    void this.refresh();
     const again = setInterval(() => {
       if (!document.hidden) void this.refresh();
     }, lookAgainMs);
@@ -58,9 +59,10 @@ export class Inspected {
     return Date.now() + this.#aheadMs;
   }
 
-  async #start(): Promise<void> {
-    await this.refresh();
-    if (this.conversation.value === null) return;
+  /** Once there is a conversation: its log, and what is added to it. */
+  async #follow(): Promise<void> {
+    if (this.#followed) return;
+    this.#followed = true;
     const seq = this.log.seq.value;
     await this.show(this.focus.value);
     void follow({
@@ -129,7 +131,11 @@ export class Inspected {
       this.log.reaches(conversation.seq);
       this.conversation.value = conversation;
       this.error.value = null;
+      // Without the stream, what is new has to be asked for.
+      if (this.#followed && this.stream.value.is === "waiting") await this.log.need(conversation.seq, conversation.seq);
     });
+    if (this.conversation.value === null) return;
+    void this.#follow();
     void this.#build();
     // A long log is long to explain.
     this.#explained ??= setTimeout(() => void this.#explain(), this.log.seq.value > 1_000 ? 2_000 : 0);

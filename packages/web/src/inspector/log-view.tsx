@@ -8,7 +8,7 @@ import type { Entry } from "../shared/shapes.ts";
 import { VirtualList } from "../shared/virtual.tsx";
 import type { Log } from "./log.ts";
 import { hashOf } from "./route.ts";
-import { clockTime, excerpt, grouped, ownerName } from "./words.ts";
+import { clockTime, dateTime, excerpt, grouped, ownerName } from "./words.ts";
 
 const rowHeight = 34;
 
@@ -104,7 +104,7 @@ export function lineOf(entry: Entry): string {
     case "human":
       return `up to v${entry.upTo}${by(entry.author)}: ${excerpt(entry.parts)}`;
     case "handoff":
-      return `until ${clockTime(Date.parse(entry.untilAt))}${by(entry.by)}`;
+      return `until ${dateTime(Date.parse(entry.untilAt))}${by(entry.by)}`;
     case "resumed":
       return `${entry.backlog}${by(entry.by)}`;
     case "tuned":

@@ -25,6 +25,7 @@ const shapes: Record<string, string> = {
   reset: flag,
   retry: flag,
   tuned: flag,
+  flushed: flag,
 };
 
 /** A mark around the origin. */

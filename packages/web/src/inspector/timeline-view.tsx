@@ -415,7 +415,7 @@ function Group({ one, y }: { one: Drawn; y: number }) {
   return (
     <>
       <rect class="shape" x={one.x - 4} y={y + 4} width={width} height={16} rx={8} />
-      <text class="count" x={one.x - 4 + width / 2} y={y + 15.5} text-anchor="middle">
+      <text aria-hidden="true" class="count" x={one.x - 4 + width / 2} y={y + 15.5} text-anchor="middle">
         {words}
       </text>
     </>
@@ -432,7 +432,7 @@ function Mark({ item, x, y, room }: { item: Item; x: number; y: number; room: nu
         <Shape kind={item.kind} />
       </g>
       {shown !== "" && (
-        <text class={item.text === undefined ? "beside" : "beside said"} x={x + 11} y={y + 16}>
+        <text aria-hidden="true" class={item.text === undefined ? "beside" : "beside said"} x={x + 11} y={y + 16}>
           {shown}
         </text>
       )}
@@ -466,7 +466,7 @@ function Bar({ item, span, plot, now, y, room }: BarProps) {
         if (x < 0 || x > plot + 12 || width < 8) return null;
         const words = tick.kind === "input" ? "" : fitting(tick.name, plot - x);
         return (
-          <g key={`${tick.kind} ${tick.at}`} class={`tick tick-${tick.kind}`}>
+          <g key={`${tick.kind} ${tick.at}`} class={`tick tick-${tick.kind}`} aria-hidden="true">
             <title>{`${tick.name}: ${clockTime(tick.at)}`}</title>
             <line
               x1={round(x)}
@@ -475,7 +475,7 @@ function Bar({ item, span, plot, now, y, room }: BarProps) {
               y2={y + (tick.kind === "input" ? 8 : 25)}
             />
             {x > to + 4 && words !== "" && (
-              <text class="beside" x={x + 4} y={y + 16}>
+              <text aria-hidden="true" class="beside" x={x + 4} y={y + 16}>
                 {words}
               </text>
             )}
@@ -483,11 +483,11 @@ function Bar({ item, span, plot, now, y, room }: BarProps) {
         );
       })}
       {width < 26 && item.label.length * 6.3 > width ? (
-        <text class="beside" x={round(to + 6)} y={y + 16}>
+        <text aria-hidden="true" class="beside" x={round(to + 6)} y={y + 16}>
           {fitting(item.label, Math.min(room, 170))}
         </text>
       ) : (
-        <text class="within" x={round(visible + 6)} y={y + 16}>
+        <text aria-hidden="true" class="within" x={round(visible + 6)} y={y + 16}>
           {fitting(item.label, Math.min(to, plot) - visible - 10)}
         </text>
       )}
@@ -561,7 +561,7 @@ function Axis({ span, gutter, plot, height }: { span: Span; gutter: number; plot
         return (
           <g key={at}>
             <line x1={x} x2={x} y1={0} y2={height - axisHeight} />
-            <text x={x} y={height - 8} text-anchor="middle">
+            <text x={Math.min(x, gutter + plot - 18)} y={height - 8} text-anchor="middle">
               {label}
             </text>
           </g>

@@ -9,7 +9,7 @@
  * @module
  */
 import type { Conversation, Entry, EntryOf } from "../shared/shapes.ts";
-import { clockTime, counted, excerpt, lasting, ownerName } from "./words.ts";
+import { clockTime, counted, dateTime, excerpt, lasting, ownerName } from "./words.ts";
 
 export const lanes = ["people", "window", "lease", "attempt", "effect", "reply", "part", "operator"] as const;
 export type Lane = (typeof lanes)[number];
@@ -514,9 +514,9 @@ function building(conversation: Conversation | null, now: number) {
         handoff = bar("operator", "handoff", place, {
           tone: "human",
           label: "handed off",
-          title: `Handed off to a human until ${clockTime(Date.parse(entry.untilAt))}`,
+          title: `Handed off to a human until ${dateTime(Date.parse(entry.untilAt))}`,
           facts: [
-            { name: "Until", value: clockTime(Date.parse(entry.untilAt)) },
+            { name: "Until", value: dateTime(Date.parse(entry.untilAt)) },
             ...(entry.by ? [{ name: "By", value: entry.by }] : []),
           ],
         });
