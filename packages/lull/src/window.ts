@@ -420,13 +420,11 @@ export function beginEffect(
 ): { inDoubt: boolean; span: number; forMs: number } {
   const before = effectOf(place.effects, key);
   // Sticky: who asks again after a lost answer is told the same, and so is whoever comes after a run that failed.
-  const inDoubt = before?.state === "begun" && (before.fence !== fence || before.doubt === true);
+  const doubt = before?.state === "begun" && (before.fence !== fence || before.doubt === true);
+  const mark: Effect = { state: "begun", fence, untilMs, ...(doubt && { doubt }) };
   // In a literal even `__proto__` is a key like any other.
-  place.effects = {
-    ...place.effects,
-    [key]: { state: "begun", fence, untilMs, ...(inDoubt && { doubt: true as const }) },
-  };
-  return { inDoubt, span: place.span, forMs: untilMs - nowMs };
+  place.effects = { ...place.effects, [key]: mark };
+  return { inDoubt: doubt, span: place.span, forMs: untilMs - nowMs };
 }
 
 /** A run that failed has not happened; of one before it that nobody saw the end of, nothing more is known. */
