@@ -4,6 +4,7 @@
  *
  * @module
  */
+import type { SVGAttributes } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { around, axisOf, type Drawn, densityOf, drawnOf, panned, recentOf, type Span, xOf, zoomed } from "./scale.ts";
 import { Shape } from "./shapes.tsx";
@@ -415,9 +416,9 @@ function Group({ one, y }: { one: Drawn; y: number }) {
   return (
     <>
       <rect class="shape" x={one.x - 4} y={y + 4} width={width} height={16} rx={8} />
-      <text aria-hidden="true" class="count" x={one.x - 4 + width / 2} y={y + 15.5} text-anchor="middle">
+      <Words class="count" x={one.x - 4 + width / 2} y={y + 15.5} text-anchor="middle">
         {words}
-      </text>
+      </Words>
     </>
   );
 }
@@ -432,12 +433,18 @@ function Mark({ item, x, y, room }: { item: Item; x: number; y: number; room: nu
         <Shape kind={item.kind} />
       </g>
       {shown !== "" && (
-        <text aria-hidden="true" class={item.text === undefined ? "beside" : "beside said"} x={x + 11} y={y + 16}>
+        <Words class={item.text === undefined ? "beside" : "beside said"} x={x + 11} y={y + 16}>
           {shown}
-        </text>
+        </Words>
       )}
     </>
   );
+}
+
+/** Drawn words: what they say is in the name of what they belong to, whole. */
+function Words(props: SVGAttributes<SVGTextElement>) {
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: an SVG's text takes no focus
+  return <text {...props} aria-hidden="true" />;
 }
 
 interface BarProps {
@@ -466,6 +473,7 @@ function Bar({ item, span, plot, now, y, room }: BarProps) {
         if (x < 0 || x > plot + 12 || width < 8) return null;
         const words = tick.kind === "input" ? "" : fitting(tick.name, plot - x);
         return (
+          // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a group takes no focus
           <g key={`${tick.kind} ${tick.at}`} class={`tick tick-${tick.kind}`} aria-hidden="true">
             <title>{`${tick.name}: ${clockTime(tick.at)}`}</title>
             <line
@@ -475,21 +483,21 @@ function Bar({ item, span, plot, now, y, room }: BarProps) {
               y2={y + (tick.kind === "input" ? 8 : 25)}
             />
             {x > to + 4 && words !== "" && (
-              <text aria-hidden="true" class="beside" x={x + 4} y={y + 16}>
+              <Words class="beside" x={x + 4} y={y + 16}>
                 {words}
-              </text>
+              </Words>
             )}
           </g>
         );
       })}
       {width < 26 && item.label.length * 6.3 > width ? (
-        <text aria-hidden="true" class="beside" x={round(to + 6)} y={y + 16}>
+        <Words class="beside" x={round(to + 6)} y={y + 16}>
           {fitting(item.label, Math.min(room, 170))}
-        </text>
+        </Words>
       ) : (
-        <text aria-hidden="true" class="within" x={round(visible + 6)} y={y + 16}>
+        <Words class="within" x={round(visible + 6)} y={y + 16}>
           {fitting(item.label, Math.min(to, plot) - visible - 10)}
-        </text>
+        </Words>
       )}
     </>
   );
