@@ -28,7 +28,7 @@ export function LogView({ id, log, selected }: { id: string; log: Log; selected:
     <VirtualList
       count={count}
       rowHeight={rowHeight}
-      label={`The log, ${grouped(count)} entries`}
+      label={`${grouped(count)} entries, oldest first`}
       class="log"
       stick={selected === null}
       show={selected === null ? null : selected - first}

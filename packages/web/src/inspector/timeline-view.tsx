@@ -4,7 +4,6 @@
  *
  * @module
  */
-import type { SVGAttributes } from "preact";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { around, axisOf, type Drawn, densityOf, drawnOf, panned, recentOf, type Span, xOf, zoomed } from "./scale.ts";
 import { Shape } from "./shapes.tsx";
@@ -379,126 +378,127 @@ function One({ one, span, plot, now, y, room, selected, tabbed, onPoint, onFocus
   const title = isGroup
     ? `${counted(one.items.length, "thing")} between ${clockTime(item.start)} and ${clockTime(one.items.at(-1)?.start ?? 0)}`
     : `${item.title}, at ${clockTime(item.start)}`;
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: an SVG has no buttons
-    <g
-      class={`one ${isGroup ? "group" : `kind-${item.kind}`} tone-${one.tone}${selected ? " selected" : ""}`}
-      data-key={one.key}
-      data-kind={isGroup ? "group" : item.kind}
-      data-tone={one.tone}
-      role="button"
-      tabIndex={tabbed ? 0 : -1}
-      aria-label={title}
-      onPointerEnter={() => onPoint(one.items)}
-      onFocus={() => {
-        onFocus();
-        onPoint(one.items);
-      }}
-      onClick={onActivate}
-      onKeyDown={() => {
-        // The whole drawing listens.
-      }}
-    >
-      {isGroup ? (
-        <Group one={one} y={y} />
-      ) : item.shape === "mark" ? (
-        <Mark item={item} x={one.x} y={y} room={room} />
-      ) : (
-        <Bar item={item} span={span} plot={plot} now={now} y={y} room={room} />
-      )}
-    </g>
-  );
-}
-
-function Group({ one, y }: { one: Drawn; y: number }) {
-  const words = one.items.length > 999 ? "999+" : String(one.items.length);
-  const width = Math.max(one.width + 2, 9 + words.length * 6);
+  const bar = item.shape === "bar" && !isGroup ? edgesOf(item, span, plot, now) : null;
   return (
     <>
-      <rect class="shape" x={one.x - 4} y={y + 4} width={width} height={16} rx={8} />
-      <Words class="count" x={one.x - 4 + width / 2} y={y + 15.5} text-anchor="middle">
-        {words}
-      </Words>
-    </>
-  );
-}
-
-function Mark({ item, x, y, room }: { item: Item; x: number; y: number; room: number }) {
-  const words = item.text ?? item.label;
-  const shown = fitting(words, room);
-  return (
-    <>
-      <rect class="hit" x={x - 10} y={y} width={20} height={rowHeight} />
-      <g transform={`translate(${round(x)} ${y + 12})`}>
-        <Shape kind={item.kind} />
+      {/* biome-ignore lint/a11y/useSemanticElements: an SVG has no buttons */}
+      <g
+        class={`one ${isGroup ? "group" : `kind-${item.kind}`} tone-${one.tone}${selected ? " selected" : ""}`}
+        data-key={one.key}
+        data-kind={isGroup ? "group" : item.kind}
+        data-tone={one.tone}
+        role="button"
+        tabIndex={tabbed ? 0 : -1}
+        aria-label={title}
+        onPointerEnter={() => onPoint(one.items)}
+        onFocus={() => {
+          onFocus();
+          onPoint(one.items);
+        }}
+        onClick={onActivate}
+        onKeyDown={() => {
+          // The whole drawing listens.
+        }}
+      >
+        {isGroup ? (
+          <rect class="shape" x={one.x - 4} y={y + 4} width={badgeWidth(one)} height={16} rx={8} />
+        ) : bar === null ? (
+          <>
+            <rect class="hit" x={one.x - 10} y={y} width={20} height={rowHeight} />
+            <g transform={`translate(${round(one.x)} ${y + 12})`}>
+              <Shape kind={item.kind} />
+            </g>
+          </>
+        ) : (
+          <Bar item={item} edges={bar} span={span} plot={plot} y={y} />
+        )}
       </g>
-      {shown !== "" && (
-        <Words class={item.text === undefined ? "beside" : "beside said"} x={x + 11} y={y + 16}>
-          {shown}
-        </Words>
-      )}
+      {/* Beside the button, whose name says all of it and whose words would be cut off. */}
+      {wordsOf(one, item, bar, span, plot, room).map(({ x, text, look, middle }) => (
+        <text key={look + x} class={look} x={round(x)} y={y + 16} {...(middle && { "text-anchor": "middle" })}>
+          {text}
+        </text>
+      ))}
     </>
   );
 }
 
-/** Drawn words: what they say is in the name of what they belong to, whole. */
-function Words(props: SVGAttributes<SVGTextElement>) {
-  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: an SVG's text takes no focus
-  return <text {...props} aria-hidden="true" />;
+function badgeWords({ items }: Drawn): string {
+  return items.length > 999 ? "999+" : String(items.length);
 }
 
-interface BarProps {
-  item: Item;
-  span: Span;
-  plot: number;
-  now: number;
-  y: number;
-  room: number;
+function badgeWidth(one: Drawn): number {
+  return Math.max(one.width + 2, 9 + badgeWords(one).length * 6);
 }
 
-function Bar({ item, span, plot, now, y, room }: BarProps) {
-  // Only what is in sight: browsers lose their patience with bars of a million pixels.
+/** Where a bar begins and ends, in pixels. */
+interface Edges {
+  from: number;
+  to: number;
+}
+
+/** Only what is in sight: browsers lose their patience with bars of a million pixels. */
+function edgesOf(item: Item, span: Span, plot: number, now: number): Edges {
   const from = Math.max(-20, xOf(item.start, span, plot));
   const to = Math.min(plot + 20, xOf(item.open ? Math.max(item.end, now) : item.end, span, plot));
-  const width = Math.max(3, to - from);
-  const visible = Math.max(from, 0);
+  return { from, to: Math.max(from + 3, to) };
+}
+
+interface Words {
+  x: number;
+  text: string;
+  look: string;
+  middle?: true;
+}
+
+/** What is written in it, or beside it. */
+function wordsOf(one: Drawn, item: Item, bar: Edges | null, span: Span, plot: number, room: number): Words[] {
+  if (one.items.length > 1)
+    return [{ x: one.x - 4 + badgeWidth(one) / 2, text: badgeWords(one), look: "count", middle: true }];
+  const words: Words[] = [];
+  if (bar === null) {
+    const look = item.text === undefined ? "beside" : "beside said";
+    words.push({ x: one.x + 11, text: fitting(item.text ?? item.label, room), look });
+  } else {
+    const visible = Math.max(bar.from, 0);
+    const inside = fitting(item.label, Math.min(bar.to, plot) - visible - 10);
+    if (bar.to - bar.from < 26 && inside !== item.label)
+      words.push({ x: bar.to + 6, text: fitting(item.label, Math.min(room, 170)), look: "beside" });
+    else words.push({ x: visible + 6, text: inside, look: "within" });
+    // What is still to come is said where it will be.
+    for (const tick of item.ticks) {
+      const x = xOf(tick.at, span, plot);
+      if (tick.kind !== "input" && x > bar.to + 4 && x < plot)
+        words.push({ x: x + 4, text: fitting(tick.name, plot - x), look: "beside" });
+    }
+  }
+  return words.filter(({ text }) => text !== "");
+}
+
+function Bar({ item, edges, span, plot, y }: { item: Item; edges: Edges; span: Span; plot: number; y: number }) {
+  const x = round(edges.from);
+  const width = round(edges.to - edges.from);
   return (
     <>
-      <rect class="shape" x={round(from)} y={y + 3} width={round(width)} height={18} rx={5} />
+      <rect class="shape" x={x} y={y + 3} width={width} height={18} rx={5} />
       {item.tone === "warn" && (
-        <rect class="hatch" x={round(from)} y={y + 3} width={round(width)} height={18} rx={5} fill="url(#hatch)" />
+        <rect class="hatch" x={x} y={y + 3} width={width} height={18} rx={5} fill="url(#hatch)" />
       )}
       {item.ticks.map((tick) => {
-        const x = xOf(tick.at, span, plot);
-        if (x < 0 || x > plot + 12 || width < 8) return null;
-        const words = tick.kind === "input" ? "" : fitting(tick.name, plot - x);
+        const at = round(xOf(tick.at, span, plot));
+        if (at < 0 || at > plot + 12 || width < 8) return null;
+        const [top, bottom] = tick.kind === "input" ? [3, 8] : [-1, 25];
         return (
-          // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a group takes no focus
-          <g key={`${tick.kind} ${tick.at}`} class={`tick tick-${tick.kind}`} aria-hidden="true">
-            <title>{`${tick.name}: ${clockTime(tick.at)}`}</title>
-            <line
-              x1={round(x)}
-              x2={round(x)}
-              y1={y + (tick.kind === "input" ? 3 : -1)}
-              y2={y + (tick.kind === "input" ? 8 : 25)}
-            />
-            {x > to + 4 && words !== "" && (
-              <Words class="beside" x={x + 4} y={y + 16}>
-                {words}
-              </Words>
-            )}
-          </g>
+          <line
+            key={`${tick.kind} ${tick.at}`}
+            class={`tick tick-${tick.kind}`}
+            x1={at}
+            x2={at}
+            y1={y + top}
+            y2={y + bottom}
+          />
         );
       })}
-      {width < 26 && item.label.length * 6.3 > width ? (
-        <Words class="beside" x={round(to + 6)} y={y + 16}>
-          {fitting(item.label, Math.min(room, 170))}
-        </Words>
-      ) : (
-        <Words class="within" x={round(visible + 6)} y={y + 16}>
-          {fitting(item.label, Math.min(to, plot) - visible - 10)}
-        </Words>
-      )}
     </>
   );
 }
