@@ -17,7 +17,11 @@ const lib = (/** @type {string} */ path) =>
   pathToFileURL(fileURLToPath(new URL(`../../packages/lull/dist/${path}`, import.meta.url))).href;
 
 if (process.send === undefined) await main();
-else await worker(JSON.parse(process.argv[2] ?? "{}"));
+else {
+  // Whoever started it has been killed.
+  process.on("disconnect", () => process.exit(1));
+  await worker(JSON.parse(process.argv[2] ?? "{}"));
+}
 
 async function main() {
   const text = /** @type {const} */ ({ type: "string" });
