@@ -34,6 +34,8 @@ const conditional = [
   { name: "redis", files: "**/redis*.process.test.ts", missing: redisMissing },
   { name: "browser", files: "**/*.browser.test.ts", missing: chromiumMissing },
   { name: "sidecar", files: "**/sidecar*.process.test.ts", missing: () => lacking("python3", "curl") },
+  { name: "php", files: "**/php*.process.test.ts", missing: () => lacking("php") },
+  { name: "php", files: "**/php*.process.test.ts", missing: () => lacking("php") },
 ];
 
 /**

@@ -1,4 +1,4 @@
-// Installs the servers and the browser that the tests want and this machine lacks (Debian, as root; for CI):
+// Installs the servers, the browser and the language that the tests want and this machine lacks (Debian, as root; for CI):
 //
 //   node scripts/servers/install.mjs
 import { spawnSync } from "node:child_process";
@@ -10,9 +10,17 @@ import { redisMissing } from "./redis.mjs";
 const wanted = [
   { packages: ["postgresql", "pgbouncer"], missing: postgresMissing },
   { packages: ["redis-server"], missing: redisMissing },
+  { packages: ["php-cli"], missing: phpMissing },
   // With a font: a machine that has none draws boxes.
   { packages: ["chromium", "fonts-dejavu-core"], missing: chromiumMissing },
 ];
+
+/** Why the bot in PHP cannot run here, or null. */
+function phpMissing() {
+  return spawnSync("php", ["--version"]).error === undefined
+    ? null
+    : "no PHP on this machine (Debian: apt-get install php-cli)";
+}
 
 const lacking = wanted.filter(({ missing }) => missing() !== null);
 const packages = lacking.flatMap((server) => server.packages);
