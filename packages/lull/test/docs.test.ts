@@ -65,3 +65,13 @@ it("docs/failures.md has every failure of the catalogue once, with its proof", (
   expect(numbers).toEqual(Array.from({ length: 34 }, (_, index) => index + 1));
   for (const row of rows) expect(row.split(" | ").at(-1)?.length, row).toBeGreaterThan(30);
 });
+
+it("docs/chat-sdk.md has the newest result of the comparison: npm run compare:chat-sdk -- --write", () => {
+  const table = (path: string) =>
+    readFileSync(join(root, path), "utf8")
+      .split("\n")
+      .filter((line) => line.startsWith("| "))
+      .join("\n");
+  expect(table("scripts/compare/result.md").split("\n").length).toBeGreaterThan(10);
+  expect(table("docs/chat-sdk.md")).toContain(table("scripts/compare/result.md"));
+});

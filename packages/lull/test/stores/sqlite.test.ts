@@ -513,6 +513,36 @@ test("every statement that meets many rows uses an index, in its order", () => {
   expect(plan(statements.seenPrune)).toContain("lull_seen_expires");
 });
 
+test("a list by prefix begins at the prefix, and walks nothing of what comes before it", () => {
+  const db = open();
+  prepareDatabase(db, migrations, startMs);
+  db.exec(`begin;
+    insert into lull_record (id, revision, seq, parked, handed_off, record)
+      with recursive n (n) as (select 1 union all select n + 1 from n where n < 50000)
+      select printf('c%06d', n), 'r', 0, 1, 1, '{}' from n;
+    insert into lull_timer (conversation, wake_at_ms, revision) select id, 0, 'r' from lull_record;
+    commit`);
+  const best = (sql: string, wanted: { after: string; prefix: string; active: number | null }) => {
+    const statement = db.prepare(sql);
+    let least = Number.POSITIVE_INFINITY;
+    for (let n = 0; n < 7; n += 1) {
+      const began = performance.now();
+      const rows = statement.all({ ...wanted, parked: null, handed_off: null, limit: 10 }) as { id: string }[];
+      least = Math.min(least, performance.now() - began);
+      expect(rows.map(({ id }) => id)[0]).toBe("c049990");
+      expect(rows).toHaveLength(10);
+    }
+    return least;
+  };
+  for (const name of ["list", "listActive", "listParked", "listHandedOff"] as const) {
+    const active = name === "listActive" ? 1 : null;
+    const byPlace = best(statements[name], { after: "c049989", prefix: "", active });
+    // Walking 50,000 ids takes more than a hundred times as long.
+    expect(best(statements[name], { after: "", prefix: "c04999", active }), name).toBeLessThan(10 * byPlace + 1);
+    expect(best(statements[name], { after: "c049989", prefix: "c04", active }), name).toBeLessThan(10 * byPlace + 1);
+  }
+});
+
 function parameters(sql: string): [string, number][] {
   return [...new Set(sql.match(/(?<=:)[a-z_]+/g))].map((name) => [name, 1]);
 }

@@ -1,7 +1,7 @@
 -- :after, :prefix (may be empty), :active, :parked, :handed_off (0, 1 or null: either), :limit.
 -- As list.sql, walking the timers only.
 select r.id, r.record from lull_timer t cross join lull_record r on r.id = t.conversation
-where t.conversation > :after and t.conversation >= :prefix and t.conversation < :prefix || x'ff'
+where t.conversation >= max(:after, :prefix) and t.conversation < :prefix || x'ff' and +t.conversation > :after
   and :active = 1
   and (:parked is null or r.parked = :parked)
   and (:handed_off is null or r.handed_off = :handed_off)

@@ -6,25 +6,25 @@ from lull_timer t left join lull_record r on r.id = t.conversation
 where t.wake_at_ms <= :until_ms and (t.wake_at_ms, t.conversation) > (:after_ms, :after_id)
 order by t.wake_at_ms, t.conversation limit :limit;`,
   listActive: `select r.id, r.record from lull_timer t cross join lull_record r on r.id = t.conversation
-where t.conversation > :after and t.conversation >= :prefix and t.conversation < :prefix || x'ff'
+where t.conversation >= max(:after, :prefix) and t.conversation < :prefix || x'ff' and +t.conversation > :after
   and :active = 1
   and (:parked is null or r.parked = :parked)
   and (:handed_off is null or r.handed_off = :handed_off)
 order by t.conversation limit :limit;`,
   listHandedOff: `select r.id, r.record from lull_record r indexed by lull_record_handed_off
-where r.handed_off = 1 and r.id > :after and r.id >= :prefix and r.id < :prefix || x'ff'
+where r.handed_off = 1 and r.id >= max(:after, :prefix) and r.id < :prefix || x'ff' and +r.id > :after
   and (:active is null or exists (select 1 from lull_timer t where t.conversation = r.id) = :active)
   and (:parked is null or r.parked = :parked)
   and (:handed_off is null or r.handed_off = :handed_off)
 order by r.id limit :limit;`,
   listParked: `select r.id, r.record from lull_record r indexed by lull_record_parked
-where r.parked = 1 and r.id > :after and r.id >= :prefix and r.id < :prefix || x'ff'
+where r.parked = 1 and r.id >= max(:after, :prefix) and r.id < :prefix || x'ff' and +r.id > :after
   and (:active is null or exists (select 1 from lull_timer t where t.conversation = r.id) = :active)
   and (:parked is null or r.parked = :parked)
   and (:handed_off is null or r.handed_off = :handed_off)
 order by r.id limit :limit;`,
   list: `select r.id, r.record from lull_record r
-where r.id > :after and r.id >= :prefix and r.id < :prefix || x'ff'
+where r.id >= max(:after, :prefix) and r.id < :prefix || x'ff' and +r.id > :after
   and (:active is null or exists (select 1 from lull_timer t where t.conversation = r.id) = :active)
   and (:parked is null or r.parked = :parked)
   and (:handed_off is null or r.handed_off = :handed_off)

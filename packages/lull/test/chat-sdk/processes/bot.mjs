@@ -1,5 +1,5 @@
-// A bot of the Chat SDK with lull, one of several processes on one SQLite file. Runs the built package, as users do.
-//   node bot.mjs <database> <owner> <model ms> <platforms as JSON>
+// A bot of the Chat SDK with lull, one of several processes on one SQLite file or Redis. Runs the built package, as users do.
+//   node bot.mjs <database or redis URL> <owner> <model ms> <platforms as JSON>
 import { createServer } from "node:http";
 import { createDiscordAdapter } from "@chat-adapter/discord";
 import { createSlackAdapter } from "@chat-adapter/slack";
@@ -7,8 +7,10 @@ import { createMemoryState } from "@chat-adapter/state-memory";
 import { createTelegramAdapter } from "@chat-adapter/telegram";
 import { createWhatsAppAdapter } from "@chat-adapter/whatsapp";
 import { Chat } from "chat";
+import { Redis } from "ioredis";
 import { systemClock } from "lull";
 import { withLull } from "lull/chat-sdk";
+import { redis } from "lull/redis";
 import { sqlite } from "lull/sqlite";
 import { openDatabase } from "../../stores/processes/common.mjs";
 
@@ -37,7 +39,7 @@ bot.onDirectMessage(async (thread, message, _channel, context) => {
   await thread.post(`re: ${texts.join("+")}`);
 });
 const lull = withLull(bot, {
-  store: sqlite(openDatabase(path)),
+  store: path.startsWith("redis:") ? redis(new Redis(path)) : sqlite(openDatabase(path)),
   owner,
   debounce: { quietMs: 200, startMs: 100, maxWaitMs: 3_000 },
   lease: { leaseMs: 1_500, renewMs: 400 },
