@@ -61,7 +61,13 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
   const isLive = timeline.items.some((item) => item.open);
   const bounds = { from: timeline.start, to: Math.max(timeline.end, isLive ? now : 0) };
   const recent = useMemo(() => recentOf(timeline), [timeline]);
-  const following = isLive ? { from: recent.from, to: Math.max(recent.to, now + (now - recent.from) * 0.08) } : recent;
+  const ahead = Math.min(soonest(timeline), now + mostAheadMs);
+  const following = isLive
+    ? {
+        from: recent.from,
+        to: Math.max(recent.to, now + (now - recent.from) * 0.08, ahead + (ahead - recent.from) * 0.16),
+      }
+    : recent;
   const span = chosen ?? following;
 
   const gutter = width >= wideFrom ? 92 : 0;
@@ -297,6 +303,15 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
       <Strip timeline={timeline} bounds={bounds} span={span} width={width} onChoose={setChosen} />
     </div>
   );
+}
+
+/** What is still to come is kept in sight, if it comes so soon. */
+const mostAheadMs = 15_000;
+
+/** The quiet target of the window that is open. */
+function soonest({ items }: Timeline): number {
+  const window = items.findLast((item) => item.kind === "window" && item.open);
+  return window?.ticks.find(({ kind }) => kind === "quiet")?.at ?? Number.NEGATIVE_INFINITY;
 }
 
 interface Places {

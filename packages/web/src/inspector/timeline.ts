@@ -821,6 +821,7 @@ function building(conversation: Conversation | null, now: number) {
       fact(bar, "Hard cap", clockTime(cap));
     }
     fact(bar, "Inputs", String(open.count));
+    bar.label = "hearing the user out";
     bar.title = `Hearing the user out since ${clockTime(bar.start)}, ${counted(open.count, "input")} so far`;
     if (open.holdUntilAt !== null) {
       const hold = Date.parse(open.holdUntilAt);
