@@ -44,7 +44,8 @@ const lateMs = 5_000;
 /** How much is looked at in one request: what ends first. */
 const mostScanned = 5_000;
 const mostMs = 100;
-const pageSize = 500;
+/** From the store at once: more and more, since most of what is looked for is found soon or hardly ever. */
+const pageSizes = { first: 100, most: 500 };
 /** Looking for an author reads logs, these at once. */
 const logsAtOnce = 20;
 const newestEntries = 200;
@@ -74,7 +75,7 @@ export async function findConversations(lull: Pick<Scoped, "list" | "log">, want
   const found: ConversationView[] = [];
   let scanned = 0;
   let after = from;
-  const size = author === undefined ? pageSize : logsAtOnce;
+  let size = author === undefined ? Math.max(pageSizes.first, limit) : logsAtOnce;
   do {
     const page = await lull.list({ ...(after === undefined ? {} : { after }), limit: size }, filter);
     const fits = await Promise.all(
@@ -92,6 +93,7 @@ export async function findConversations(lull: Pick<Scoped, "list" | "log">, want
     }
     if (page.next === null) return { conversations: found, next: null, scanned };
     after = page.next;
+    if (author === undefined) size = Math.min(size * 2, pageSizes.most);
   } while (scanned < mostScanned && performance.now() - began < mostMs);
   return { conversations: found, next: after, scanned };
 }
