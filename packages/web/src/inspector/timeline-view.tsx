@@ -46,7 +46,7 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
   const [width, setWidth] = useState(0);
   /** Null: the newest turns, and on with them. */
   const [chosen, setChosen] = useState<Span | null>(null);
-  const [at, setAt] = useState<string | null>(null);
+  const [reached, setAt] = useState<string | null>(null);
 
   useLayoutEffect(() => {
     const node = svg.current?.parentElement;
@@ -132,7 +132,7 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
   };
   const onKey = (event: KeyboardEvent) => {
     const shown = sorted(drawn);
-    const index = shown.findIndex(({ key }) => key === at);
+    const index = shown.findIndex(({ key }) => key === reached);
     const current = shown[index];
     const actions: Record<string, () => void> = {
       "+": () => zoom(1.5),
@@ -169,7 +169,35 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
     setChosen(around(first.start, Math.max(...items.map((item) => item.end))));
   };
 
-  const tabbed = drawn.some(({ key }) => key === at) ? at : sorted(drawn)[0]?.key;
+  const tabbed = drawn.some(({ key }) => key === reached) ? reached : sorted(drawn)[0]?.key;
+  // What is the same is not drawn again: pointing at something must not cost a drawing of everything.
+  const latest = useRef(activate);
+  latest.current = activate;
+  const rooms = useMemo(() => roomsOf(drawn, plot), [drawn, plot]);
+  const at = isLive ? now : 0;
+  const things = useMemo(
+    () =>
+      drawn.map((one) => (
+        <One
+          key={one.key}
+          one={one}
+          span={span}
+          plot={plot}
+          now={at}
+          y={(places.top.get(one.lane) ?? 0) + lanePad + one.row * rowHeight}
+          room={rooms.get(one) ?? 0}
+          selected={selected !== null && one.items.some(({ seq }) => seq === selected)}
+          tabbed={one.key === tabbed}
+          onPoint={onPoint}
+          onFocus={() => setAt(one.key)}
+          onActivate={() => {
+            if (!drag.current?.moved) latest.current(one);
+          }}
+        />
+      )),
+    [drawn, rooms, places, selected, tabbed, onPoint, at],
+  );
+
   return (
     <div class="timeline">
       <div class="tools" role="toolbar" aria-label="Timeline">
@@ -279,24 +307,7 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
             />
           )}
           <g transform={`translate(${gutter} 0)`} clip-path="url(#in-plot)">
-            {drawn.map((one) => (
-              <One
-                key={one.key}
-                one={one}
-                span={span}
-                plot={plot}
-                now={now}
-                y={(places.top.get(one.lane) ?? 0) + lanePad + one.row * rowHeight}
-                room={roomFor(one, drawn, plot)}
-                selected={selected !== null && one.items.some(({ seq }) => seq === selected)}
-                tabbed={one.key === tabbed}
-                onPoint={onPoint}
-                onFocus={() => setAt(one.key)}
-                onActivate={() => {
-                  if (!drag.current?.moved) activate(one);
-                }}
-              />
-            ))}
+            {things}
           </g>
         </svg>
       </div>
@@ -356,13 +367,16 @@ function nearest(shown: Drawn[], from: Drawn | undefined, step: 1 | -1): Drawn |
 }
 
 /** Pixels until the next thing in the same row: how long a label beside a mark may be. */
-function roomFor(one: Drawn, drawn: readonly Drawn[], plot: number): number {
-  const end = one.x + one.width;
-  let next = plot;
-  for (const other of drawn)
-    if (other !== one && other.lane === one.lane && other.row === one.row && other.x >= one.x && other.x < next)
-      next = other.x;
-  return next - end - 18;
+function roomsOf(drawn: readonly Drawn[], plot: number): Map<Drawn, number> {
+  const rooms = new Map<Drawn, number>();
+  /** The one to the right, row by row. */
+  const next = new Map<string, number>();
+  for (const one of sorted(drawn).reverse()) {
+    const row = `${one.lane} ${one.row}`;
+    rooms.set(one, (next.get(row) ?? plot) - (one.x + one.width) - 18);
+    next.set(row, one.x);
+  }
+  return rooms;
 }
 
 /** As many characters as fit, at about 6.3 pixels each. */
