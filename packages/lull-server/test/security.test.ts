@@ -11,7 +11,8 @@ test("every threat has a test, by its name", () => {
   expect(rows.length).toBeGreaterThan(25);
   for (const row of rows) {
     const [, file, name] = /`([\w.]+\.test\.ts)`: (.+?) \|$/.exec(row) ?? expect.unreachable(`names no test: ${row}`);
-    const tests = [...read(`./${file}`).matchAll(/\b(?:test|gate)(?:\.\w+)?(?:\([^()"]*\))?\(\s*"((?:[^"\\]|\\.)*)"/g)];
+    const source = read(`${file?.endsWith(".browser.test.ts") ? "../../web/test" : "."}/${file}`);
+    const tests = [...source.matchAll(/\b(?:test|gate)(?:\.\w+)?(?:\([^()"]*\))?\(\s*"((?:[^"\\]|\\.)*)"/g)];
     expect(
       tests.map((match) => match[1]),
       `${file} has no such test`,

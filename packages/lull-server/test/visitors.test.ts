@@ -314,6 +314,8 @@ describe("origins", () => {
       200,
     );
     expect((await app.request("GET", "/v1/conversations", undefined, cross)).status).toBe(403);
+    // The module is fetched with an origin; what it is, is public.
+    expect((await app.request("GET", "/widget/nothing.mjs", undefined, cross)).status).toBe(404);
     const rebound = { ...(await as("ada")), host: "evil.example" };
     expect((await app.request("GET", "/v1/chat/history", undefined, rebound)).status).toBe(403);
   });
@@ -385,7 +387,7 @@ describe("what a visitor sees", () => {
     const secret = "INTERNAL";
     const app = await chatApp({
       respond: async (turn) => {
-        await turn.spend(7, { secret });
+        await turn.spend(7, { details: { secret } });
         await turn.once("look", () => secret, { readOnly: true });
         const file = { type: "file" as const, mediaType: "text/plain", url: "https://x.example/f", ref: { secret } };
         return { parts: ["an answer", file], metadata: { secret } };

@@ -46,8 +46,9 @@ export function guard(deps: Deps): MiddlewareHandler<Env> {
     c.set("requestId", requestId);
     // A platform's webhook comes through a tunnel under that one's name, and is signed.
     const signed = deps.channels !== undefined && c.req.path.startsWith("/channels/");
-    // The web chat is for pages of other sites; it looks at their origin and at a token of its own.
-    const origin = c.req.path.startsWith(chatPath) ? undefined : c.req.header("origin");
+    // The web chat is for pages of other sites: its script is anybody's, its routes look at origins and tokens themselves.
+    const forSites = c.req.path.startsWith(chatPath) || c.req.path.startsWith("/widget/");
+    const origin = forSites ? undefined : c.req.header("origin");
     if (deps.keys.length === 0 && !signed) checkBrowser(c.req.header("host") ?? new URL(c.req.url).host, origin);
     c.set("segments", decodePath(c));
     c.set("caller", null);
