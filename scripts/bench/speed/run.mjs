@@ -3,6 +3,9 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { systems } from "./systems/index.mjs";
 
+// Whoever started it has been killed.
+process.on("disconnect", () => process.exit(1));
+
 /**
  * @typedef {object} Job
  * @property {string} system

@@ -134,7 +134,10 @@ function complete({ id, log, acked, runs, shown, asked }: Case, scene: Scene, bl
     dropped: asked.has("reset"),
     context: asked.has("handoff"),
     cancelled: asked.has("handoff") || asked.has("humanReply") || asked.has("reset"),
-    silent: runs.some(({ ended }) => ended?.outcome === "silent"),
+    // What is brought back may have been taken back meanwhile: then there is nothing to say, and no model is asked.
+    silent:
+      runs.some(({ ended }) => ended?.outcome === "silent") ||
+      (asked.has("retry") && acked.some(({ kind }) => kind === "retraction")),
     removed: acked.some(({ kind }) => kind === "retraction"),
     failed: shown.some(({ reaction }) => reaction === "refused"),
     cut:
