@@ -35,7 +35,6 @@ const conditional = [
   { name: "browser", files: "**/*.browser.test.ts", missing: chromiumMissing },
   { name: "sidecar", files: "**/sidecar*.process.test.ts", missing: () => lacking("python3", "curl") },
   { name: "php", files: "**/php*.process.test.ts", missing: () => lacking("php") },
-  { name: "php", files: "**/php*.process.test.ts", missing: () => lacking("php") },
 ];
 
 /**
