@@ -38,7 +38,7 @@ const pictures = [
         for (const time of document.querySelectorAll(".lines time"))
           time.textContent = "12:01:" + String(second++).padStart(2, "0");
         for (const line of document.querySelectorAll(".line-text"))
-          line.textContent = line.textContent.replace(/until [\\d:]+/, "until 12:01:20").replace(/after [\\d.]+ s/, "after 2 s");
+          line.textContent = line.textContent.replace(/until [\\d:]+\\d/, "until 12:01:20").replace(/after [\\d.]+ s/, "after 2 s");
       `);
     },
   },
