@@ -31,6 +31,8 @@ export function setting(name, what) {
 
 const lullUrl = process.env.LULL_URL ?? "http://127.0.0.1:8080";
 const lullKey = process.env.LULL_KEY;
+/** How long lull may take for a message: less than what the platform waits, and that is five seconds and more. */
+const patienceMs = Number(process.env.LULL_PATIENCE_MS ?? 4_000);
 
 /**
  * A request to lull. @param {string} method @param {string} path @param {unknown} [body] @returns {Promise<void>}
@@ -41,7 +43,7 @@ export async function tellLull(method, path, body = {}) {
     method,
     headers: { "content-type": "application/json", ...(lullKey ? { authorization: `Bearer ${lullKey}` } : {}) },
     body: JSON.stringify(body),
-    signal: AbortSignal.timeout(4_000), // platforms wait for five seconds and more
+    signal: AbortSignal.timeout(patienceMs),
   });
   if (!response.ok) throw new Error(`lull answered ${response.status} to ${method} ${path}: ${await response.text()}`);
   await response.body?.cancel();
