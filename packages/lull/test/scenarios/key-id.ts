@@ -108,9 +108,14 @@ export const keyId: Scenarios = {
       const one = await w.process("W1");
       await one.hears("m1");
       await w.until(90_000);
-      const events = w.events.length;
+      const [events, { revision }] = [w.events.length, await w.record()];
       assert.equal((await one.hears("m1")).status, "duplicate");
-      assert.equal(w.events.length, events);
+      // It is told of, for the figures, and nothing else happens.
+      assert.deepEqual(
+        w.events.slice(events).map(({ type }) => type),
+        ["message.duplicate"],
+      );
+      assert.equal((await w.record()).revision, revision);
       await w.until(250_000);
       assert.deepEqual(w.seen(), ["201000 re: m1"]);
     },
