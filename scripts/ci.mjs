@@ -1,7 +1,17 @@
 // The steps of `.ci/run [step…]`. Every step runs even if an earlier one failed; the last line counts all of them.
 // Without a name it runs all of them; then what only uses the processor runs beside the tests.
 import { spawn, spawnSync } from "node:child_process";
-import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -14,8 +24,8 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const only = process.argv.slice(2);
 const temp = mkdtempSync(join(tmpdir(), "lull-ci-"));
 
-/** Suites against database servers and in a browser take half of the time; another Node changes nothing for those. They run on Node 20. */
-const servers = "**/postgres*.process.test.ts,**/redis*.process.test.ts,**/*.browser.test.ts";
+/** The suites of real processes that another Node could change: what a process and its SQLite do. Other servers do not care. */
+const ofNode = ["--project", "process", "gates", "cli.process", "operate", "sqlite"];
 
 /** A step is one check, except a test run, where every test is one. @type {[string, () => Count | Promise<Count>][]} */
 const steps = [
@@ -23,21 +33,23 @@ const steps = [
   ["typecheck", () => check("npm run typecheck")],
   ["build", () => check("npm run clean && npm run build")],
   ["test on Node 20", () => testOn(20)],
-  ["test on Node 24", () => testOn(24, servers)],
+  ["processes on Node 24", () => testOn(24, ofNode)],
   ["fresh clone", () => check("node scripts/fresh-clone.mjs")],
 ];
 
 /**
  * Checks that use nothing but the processor and change nothing that is built. The tests mostly wait, for real processes: so
- * these run one after another beside them, with the lowest priority, and are told of afterwards. @type {[string, string][]}
+ * these run one after another beside them, with low priority, and are told of afterwards.
+ * @type {[string, (output: number) => Promise<Count>][]}
  */
 const beside = [
-  ["coverage", "npm run coverage"],
-  ["explore", "node scripts/explore.mjs --seconds 55"],
-  ["mutants", "node scripts/mutants.mjs --check"],
-  ["pack check", "npm run pack:check"],
-  ["audit", "node scripts/audit.mjs"],
-  ["image", "node scripts/image.mjs"],
+  ["units on Node 24", (output) => testOn(24, ["--project", "unit", "--project", "ai7"], output)],
+  ["coverage", (output) => checkBeside("npm run coverage", output)],
+  ["explore", (output) => checkBeside("node scripts/explore.mjs --seconds 55", output)],
+  ["mutants", (output) => checkBeside("node scripts/mutants.mjs --check", output)],
+  ["pack check", (output) => checkBeside("npm run pack:check", output)],
+  ["audit", (output) => checkBeside("node scripts/audit.mjs", output)],
+  ["image", (output) => checkBeside("node scripts/image.mjs", output)],
 ];
 
 /** Run only when they are named: they take long, or want the newest of somebody else's. @type {[string, () => Count][]} */
@@ -57,7 +69,7 @@ try {
     let reported = null;
     for (const [name, step] of only.length === 0 ? steps : [...steps, ...apart]) {
       // What they need is built by now.
-      if (name.startsWith("test on")) reported ??= startBeside(beside.filter(([other]) => wanted(other)));
+      if (name === "test on Node 20") reported ??= startBeside(beside.filter(([other]) => wanted(other)));
       if (wanted(name)) await perform(name, step);
     }
     await reported?.();
@@ -89,35 +101,51 @@ async function perform(name, step) {
 
 /**
  * Starts checks in the background, one after another. The function it returns waits for them and says what they printed.
- * @param {[string, string][]} checks
+ * @param {typeof beside} checks
  * @returns {() => Promise<void>}
  */
 function startBeside(checks) {
-  const done = checks.reduce(
-    async (before, [name, command], index) => {
-      const all = await before;
+  /** @type {{ name: string, log: string, count: Count, ms: number }[]} */
+  const results = [];
+  const all = (async () => {
+    for (const [index, [name, run]] of checks.entries()) {
       const log = join(temp, `beside-${index}.log`);
       const output = openSync(log, "w");
       const start = performance.now();
-      const child = spawn("nice", ["-n", "19", "bash", "-euo", "pipefail", "-c", command], {
-        cwd: root,
-        stdio: ["ignore", output, output],
-      });
-      const code = await new Promise((resolve) => {
-        child.on("exit", resolve);
-        child.on("error", resolve);
+      const count = await run(output).catch((error) => {
+        writeSync(output, `${error.stack}\n`);
+        return { passed: 0, failed: 1 };
       });
       closeSync(output);
-      return [...all, { name, log, code, ms: performance.now() - start }];
-    },
-    Promise.resolve(/** @type {{ name: string, log: string, code: unknown, ms: number }[]} */ ([])),
-  );
+      results.push({ name, log, count, ms: performance.now() - start });
+    }
+  })();
   return async () => {
-    for (const { name, log, code, ms } of await done) {
+    await all;
+    for (const { name, log, count, ms } of results) {
       console.log(`\n=== ${name} (beside the tests)\n${readFileSync(log, "utf8")}`);
-      tell(name, code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 }, ms);
+      tell(name, count, ms);
     }
   };
+}
+
+/**
+ * @param {string} command
+ * @param {number} output an open file
+ * @returns {Promise<Count>}
+ */
+async function checkBeside(command, output) {
+  const args = ["-n", "19", "bash", "-euo", "pipefail", "-c", command];
+  const code = await ended(spawn("nice", args, { cwd: root, stdio: ["ignore", output, output] }));
+  return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
+}
+
+/** @param {import("node:child_process").ChildProcess} child @returns {Promise<number | null>} its exit code */
+function ended(child) {
+  return new Promise((resolve, reject) => {
+    child.on("exit", resolve);
+    child.on("error", reject);
+  });
 }
 
 /**
@@ -151,21 +179,21 @@ function check(command) {
 }
 
 /**
- * The whole test run on one Node version. Here, unlike on a developer's machine, what did not run has failed.
+ * Tests on one Node version. Here, unlike on a developer's machine, what did not run has failed.
  * @param {number} major
- * @param {string} [without] globs of test files that are left to another Node
+ * @param {string[]} [which] vitest's arguments; default: all
+ * @param {number} [output] an open file: beside other tests, with low priority
  * @returns {Promise<Count>}
  */
-async function testOn(major, without = "") {
-  const report = join(temp, `node-${major}.json`);
-  const path = `${nodeFolder(major)}${delimiter}${process.env.PATH}`;
-  // Not spawnSync: the checks beside the tests go on meanwhile.
-  const env = { ...process.env, PATH: path, LULL_TEST_WITHOUT: without };
-  const tests = spawn("npm", ["test", "--", "--report", report], { cwd: root, env, stdio: "inherit" });
-  await new Promise((resolve, reject) => {
-    tests.on("exit", resolve);
-    tests.on("error", reject);
-  });
+async function testOn(major, which = [], output = undefined) {
+  const report = join(temp, `node-${major}-${which.length}.json`);
+  const env = { ...process.env, PATH: `${nodeFolder(major)}${delimiter}${process.env.PATH}` };
+  // Not spawnSync: the checks beside the tests go on meanwhile. Beside others no build: it would be under their feet.
+  const [program = "", ...args] =
+    output === undefined ? ["npm", "test", "--"] : ["nice", "-n", "10", "node", "scripts/test.mjs"];
+  const stream = output ?? "inherit";
+  const stdio = /** @type {import("node:child_process").StdioOptions} */ (["ignore", stream, stream]);
+  await ended(spawn(program, [...args, "--report", report, ...which], { cwd: root, env, stdio }));
   if (!existsSync(report)) throw new Error("the test run ended without a report");
 
   const { node, exitCode, notRun, vitest } = JSON.parse(readFileSync(report, "utf8"));
@@ -173,14 +201,14 @@ async function testOn(major, without = "") {
   if (vitest === null) throw new Error("vitest ended without a report");
 
   const count = { passed: 0, failed: 0 };
+  const say = (/** @type {string} */ line) => void writeSync(output ?? 1, `${line}\n`);
   /** @param {string} what */
   const fail = (what) => {
     count.failed += 1;
-    console.error(`FAIL ${what}`);
+    say(`FAIL ${what}`);
   };
   for (const suite of notRun)
-    if (major < (suite.fromNode ?? 0))
-      console.log(`suite ${suite.name} is for newer releases of Node: ${suite.reason}`);
+    if (major < (suite.fromNode ?? 0)) say(`suite ${suite.name} is for newer releases of Node: ${suite.reason}`);
     else fail(`suite ${suite.name} did not run: ${suite.reason}`);
   for (const file of /** @type {TestFile[]} */ (vitest.testResults)) {
     const name = relative(root, file.name);
@@ -193,12 +221,12 @@ async function testOn(major, without = "") {
   }
   if (count.passed === 0) fail("no test ran");
   if (exitCode !== 0 && count.failed === 0) fail(`vitest ended with code ${exitCode} though no test failed`);
-  printMinutes(vitest.testResults);
+  printMinutes(vitest.testResults, say);
   return count;
 }
 
-/** @param {TestFile[]} files */
-function printMinutes(files) {
+/** @param {TestFile[]} files @param {(line: string) => void} say */
+function printMinutes(files, say) {
   /** @param {number} ms */
   const minutes = (ms) => `${(ms / 60_000).toFixed(2)} min`;
   /** @type {Record<string, number>} */
@@ -207,9 +235,9 @@ function printMinutes(files) {
     const ms = file.endTime - file.startTime;
     const suite = /\.(process|browser)\.test\.ts$/.exec(file.name)?.[1] ?? "unit";
     suites[suite] = (suites[suite] ?? 0) + ms;
-    console.log(`  ${minutes(ms)}  ${relative(root, file.name)}`);
+    say(`  ${minutes(ms)}  ${relative(root, file.name)}`);
   }
-  for (const [suite, ms] of Object.entries(suites)) console.log(`  ${minutes(ms)}  all of ${suite}`);
+  for (const [suite, ms] of Object.entries(suites)) say(`  ${minutes(ms)}  all of ${suite}`);
 }
 
 /**
@@ -219,10 +247,11 @@ function printMinutes(files) {
 function nodeFolder(major) {
   if (process.versions.node.startsWith(`${major}.`)) return dirname(process.execPath);
   const prefix = join(temp, `node-${major}`);
+  const folder = join(prefix, "node_modules/node/bin");
+  if (existsSync(join(folder, "node"))) return folder;
   mkdirSync(prefix);
   // The `node` package fetches its binary in an install script, which newer versions of npm run only if told to.
   writeFileSync(join(prefix, "package.json"), JSON.stringify({ private: true, allowScripts: { node: true } }));
-  const folder = join(prefix, "node_modules/node/bin");
   const installed = sh(`npm install --prefix '${prefix}' node@${major}`) === 0;
   if (!installed || !existsSync(join(folder, "node"))) throw new Error(`could not install Node ${major} from npm`);
   return folder;
