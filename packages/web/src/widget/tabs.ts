@@ -19,11 +19,24 @@ export interface Tabs {
   close(): void;
 }
 
+/**
+ * `name`: of the queue, whose keys in the browser's storage begin with it and `|`. Tabs are different processes, and what one
+ * stores the other may see only after it was told: so the storage's own event counts as news, too.
+ */
 export function createTabs(name: string, onNews: (news: News) => void): Tabs {
-  if (typeof BroadcastChannel === "undefined") return { tell() {}, close() {} };
-  const channel = new BroadcastChannel(name);
-  channel.onmessage = ({ data }: MessageEvent<News>) => onNews(data);
-  return { tell: (news) => channel.postMessage(news), close: () => channel.close() };
+  const stored = ({ key }: StorageEvent) => {
+    if (key === null || key.startsWith(`${name}|`)) onNews({ type: "queue" });
+  };
+  window.addEventListener("storage", stored);
+  const channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel(name);
+  if (channel !== null) channel.onmessage = ({ data }: MessageEvent<News>) => onNews(data);
+  return {
+    tell: (news) => channel?.postMessage(news),
+    close() {
+      window.removeEventListener("storage", stored);
+      channel?.close();
+    },
+  };
 }
 
 /** Resolves after `ms`; at once when the browser is back online or the page is looked at again. */
