@@ -27,12 +27,15 @@ const temp = mkdtempSync(join(tmpdir(), "lull-ci-"));
 /** The suites of real processes that another Node could change: what a process and its SQLite do. Other servers do not care. */
 const ofNode = ["--project", "process", "gates", "cli.process", "operate", "sqlite"];
 
+/** The pages in Chromium take the processor while the other processes wait: they run beside them. */
+const inBrowser = "**/*.browser.test.ts";
+
 /** A step is one check, except a test run, where every test is one. @type {[string, () => Count | Promise<Count>][]} */
 const steps = [
   ["lint", () => check("npm run lint")],
   ["typecheck", () => check("npm run typecheck")],
   ["build", () => check("npm run clean && npm run build")],
-  ["test on Node 20", () => testOn(20)],
+  ["test on Node 20", () => testOn(20, [], { without: inBrowser })],
   ["processes on Node 24", () => testOn(24, ofNode)],
   ["fresh clone", () => check("node scripts/fresh-clone.mjs")],
 ];
@@ -43,13 +46,14 @@ const steps = [
  * @type {[string, (output: number) => Promise<Count>][]}
  */
 const beside = [
-  ["units on Node 24", (output) => testOn(24, ["--project", "unit", "--project", "ai7"], output)],
+  ["units on Node 24", (output) => testOn(24, ["--project", "unit", "--project", "ai7"], { output })],
   ["coverage", (output) => checkBeside("npm run coverage", output)],
   ["explore", (output) => checkBeside("node scripts/explore.mjs --seconds 55", output)],
   ["mutants", (output) => checkBeside("node scripts/mutants.mjs --check", output)],
   ["pack check", (output) => checkBeside("npm run pack:check", output)],
   ["audit", (output) => checkBeside("node scripts/audit.mjs", output)],
   ["image", (output) => checkBeside("node scripts/image.mjs", output)],
+  ["browser on Node 20", (output) => testOn(20, ["--project", "browser"], { output })],
 ];
 
 /** Run only when they are named: they take long, or want the newest of somebody else's. @type {[string, () => Count][]} */
@@ -182,12 +186,14 @@ function check(command) {
  * Tests on one Node version. Here, unlike on a developer's machine, what did not run has failed.
  * @param {number} major
  * @param {string[]} [which] vitest's arguments; default: all
- * @param {number} [output] an open file: beside other tests, with low priority
+ * @param {{ without?: string, output?: number }} [options] `without`: globs of files that another step runs; `output`: an open
+ *   file, for a run beside other tests, with low priority
  * @returns {Promise<Count>}
  */
-async function testOn(major, which = [], output = undefined) {
+async function testOn(major, which = [], { without = "", output } = {}) {
   const report = join(temp, `node-${major}-${which.length}.json`);
-  const env = { ...process.env, PATH: `${nodeFolder(major)}${delimiter}${process.env.PATH}` };
+  const path = `${nodeFolder(major)}${delimiter}${process.env.PATH}`;
+  const env = { ...process.env, PATH: path, LULL_TEST_WITHOUT: without };
   // Not spawnSync: the checks beside the tests go on meanwhile. Beside others no build: it would be under their feet.
   const [program = "", ...args] =
     output === undefined ? ["npm", "test", "--"] : ["nice", "-n", "10", "node", "scripts/test.mjs"];
