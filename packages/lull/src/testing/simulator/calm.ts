@@ -31,8 +31,14 @@ function needed({ id, runs, acked, asked, log }: Case, { profile }: Plan, blame:
     const toldByMs = endMs + (end.outcome === "superseded" ? 0 : Math.ceil(profile.leaseMs / 3));
     if (listens && (run.ended === null || run.ended.atMs > toldByMs))
       blame("calm", `${id} run ${run.nth} was discarded at ${endMs}, and nobody told it`);
-    const operated = ["handoff", "humanReply", "reset", "retry"].some((what) => asked.has(what as never));
-    if (!newer && !operated) blame("calm", `${id} run ${run.nth} was discarded, and nothing newer had come`);
+    // A retry brings back what is to be answered as well: newer input, if it came while the run went on.
+    const begun = log.find((entry) => entry.kind === "attempt" && entry.fence === run.fence);
+    const revived = log.some(
+      ({ kind, seq }) => kind === "retry" && begun !== undefined && seq > begun.seq && seq < end.seq,
+    );
+    const operated = ["handoff", "humanReply", "reset"].some((what) => asked.has(what as never));
+    if (!newer && !revived && !operated)
+      blame("calm", `${id} run ${run.nth} was discarded, and nothing newer had come`);
   }
   for (const entry of log)
     if (

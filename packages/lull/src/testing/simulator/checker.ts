@@ -98,9 +98,14 @@ type Ending = EntryOf<"closed" | "settled">;
 
 const within = (version: number, { from, to }: { from: number; to: number }) => version > from && version <= to;
 
-/** What a reply covers: its own range, and what a retry within it brought back. */
-function rangesOf(reply: EntryOf<"reply">, log: readonly LogEntry[]): { from: number; to: number }[] {
-  const ranges: { from: number; to: number }[] = [reply];
+interface Range {
+  from: number;
+  to: number;
+}
+
+/** What a range covers: itself, and what a retry within it brought back. */
+function rangesOf(range: Range, log: readonly LogEntry[]): Range[] {
+  const ranges = [range];
   for (const entry of log.toReversed())
     if (entry.kind === "retry" && ranges.some((range) => within(entry.version, range))) ranges.push(entry);
   return ranges;
@@ -111,6 +116,19 @@ export function endingsOf(log: readonly LogEntry[]): Ending[] {
   return log.filter(
     (entry): entry is Ending => entry.kind === "settled" || (entry.kind === "closed" && entry.outcome !== "withdrawn"),
   );
+}
+
+/** All of it had been taken back: there was nothing to say, and no model was asked. */
+function isEmpty(ending: Ending, log: readonly LogEntry[]): boolean {
+  const ranges = rangesOf(ending, log);
+  return log.every((entry) => {
+    if (!isInput(entry) || (entry.kind !== "message" && entry.kind !== "edit")) return true;
+    const name = entry.kind === "edit" ? entry.target : entry.id;
+    return (
+      !ranges.some((range) => within(entry.version, range)) ||
+      log.some((other) => other.kind === "retraction" && other.target === name && other.seq < ending.seq)
+    );
+  });
 }
 
 /** I1: every input ended exactly once (what a retry brings back ends with the retry); each ending has its cause. */
@@ -134,18 +152,17 @@ function complete({ id, log, acked, runs, shown, asked }: Case, scene: Scene, bl
     dropped: asked.has("reset"),
     context: asked.has("handoff"),
     cancelled: asked.has("handoff") || asked.has("humanReply") || asked.has("reset"),
-    // What is brought back may have been taken back meanwhile: then there is nothing to say, and no model is asked.
-    silent:
-      runs.some(({ ended }) => ended?.outcome === "silent") ||
-      (asked.has("retry") && acked.some(({ kind }) => kind === "retraction")),
+    silent: runs.some(({ ended }) => ended?.outcome === "silent"),
     removed: acked.some(({ kind }) => kind === "retraction"),
     failed: shown.some(({ reaction }) => reaction === "refused"),
     cut:
       disturbed(scene) || runs.some(({ ended }) => ended === null || !["answered", "silent"].includes(ended.outcome)),
   };
-  for (const { outcome, ...ending } of endings)
-    if (cause[outcome] === false)
-      blame("I1", `${id} inputs ${ending.from}–${ending.to} ended as ${outcome}, and nobody did that`);
+  for (const ending of endings) {
+    const { from, to, outcome } = ending;
+    if (cause[outcome] === false && !(outcome === "silent" && isEmpty(ending, log)))
+      blame("I1", `${id} inputs ${from}–${to} ended as ${outcome}, and nobody did that`);
+  }
 
   const parked = endings.filter(({ outcome }) => outcome === "parked").length;
   const failures = runs.filter(
