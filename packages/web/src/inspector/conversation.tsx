@@ -13,7 +13,7 @@ import { download, ErrorNotice, fileName, StateChip, StreamNotice } from "./part
 import { pictureOf } from "./picture.ts";
 import { go, hashOf } from "./route.ts";
 import { api, lostSession, mayOperate } from "./server.ts";
-import type { Item, Timeline } from "./timeline.ts";
+import type { Item, Timeline } from "./timeline/index.ts";
 import { Legend, TimelineView } from "./timeline-view.tsx";
 import { clockTime, counted, dateTime, grouped, lasting, ownerName } from "./words.ts";
 

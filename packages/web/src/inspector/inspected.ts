@@ -10,7 +10,7 @@ import type { Conversation, Entry, Event } from "../shared/shapes.ts";
 import { follow, type StreamState } from "../shared/stream.ts";
 import { Log, pageSize } from "./log.ts";
 import { api, lostSession } from "./server.ts";
-import { type Timeline, timelineInSlices } from "./timeline.ts";
+import { type Timeline, timelineInSlices } from "./timeline/index.ts";
 
 /** The record is asked for again so long after an event, and now and then without one. */
 const afterEventMs = 200;

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { type Item, type Lane, lanes, type Timeline, type Tone } from "./timeline.ts";
+import { type Item, type Lane, lanes, type Timeline, type Tone } from "./timeline/index.ts";
 
 /** A stretch of time in sight; milliseconds since 1970. */
 export interface Span {

@@ -7,7 +7,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { around, axisOf, type Drawn, densityOf, drawnOf, panned, recentOf, type Span, xOf, zoomed } from "./scale.ts";
 import { Shape } from "./shapes.tsx";
-import type { Item, Lane, Timeline, Tone } from "./timeline.ts";
+import type { Item, Lane, Timeline, Tone } from "./timeline/index.ts";
 import { clockTime, counted, dateTime, lasting } from "./words.ts";
 
 const names: Record<Lane, string> = {

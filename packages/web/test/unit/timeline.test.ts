@@ -3,7 +3,7 @@ import { simulate, virtualClock } from "lull/testing";
 import { describe, expect, it } from "vitest";
 import { view } from "../../../lull-server/src/app/view.ts";
 import { axisOf, densityOf, drawnOf, panned, recentOf, xOf, zoomed } from "../../src/inspector/scale.ts";
-import { type Item, type Timeline, timelineInSlices, timelineOf } from "../../src/inspector/timeline.ts";
+import { type Item, type Timeline, timelineInSlices, timelineOf } from "../../src/inspector/timeline/index.ts";
 import type { Conversation, Entry } from "../../src/shared/shapes.ts";
 
 const id = "web:42";
@@ -168,6 +168,31 @@ describe("the timeline of what goes wrong", () => {
       if (before !== undefined) expect(part.start).toBeGreaterThanOrEqual(before.end);
     }
     expect(factOf(of(timeline, "lease")[0], "Ended")).toContain("given back");
+  });
+
+  it("goes on with the window of an answer that was withdrawn, with all of its inputs", async () => {
+    let isBusy = true;
+    const { clock, lull, say, seen } = bot({
+      respond: async () => "an answer",
+      deliver: async () =>
+        isBusy ? { status: "failed", error: "429", retry: true, retryAfterMs: 6_000 } : { status: "sent" },
+    } as Partial<LullOptions>);
+    await lull.start();
+    await say(1);
+    await clock.advance(4_000);
+    // The answer is committed, and the channel takes it later: the user goes on, so it is taken back.
+    await say(2);
+    isBusy = false;
+    await clock.drain(60_000);
+    const { timeline, entries } = await seen();
+    await lull.stop();
+
+    expect(entries.some((entry) => entry.kind === "closed" && entry.outcome === "withdrawn")).toBe(true);
+    const [window, ...more] = of(timeline, "window");
+    expect(more).toEqual([]);
+    expect(factOf(window, "Inputs")).toBe("2");
+    expect(factOf(of(timeline, "attempt")[0], "Then")).toMatch(/^withdrawn/);
+    expect(timeline.turns).toHaveLength(1);
   });
 });
 
