@@ -30,9 +30,9 @@ import {
   effectsOf,
   effectValue,
   idempotencyKeyOf,
+  inTime,
   isBlank,
   isEffectKey,
-  isStale,
   type OnceOptions,
   type PartLike,
 } from "./turn.ts";
@@ -155,15 +155,6 @@ export function attemptHandle(
 
   function refuse(record: ConversationRecord | null): never {
     throw abortReason(reasonOf(record, fence));
-  }
-
-  /**
-   * Newer input came first. Whoever is told so goes away, so the attempt ends here: its process may be waiting for an
-   * `absorb()` (`whenBusy: "steer"`), and would wait until the deadline.
-   */
-  async function overtaken(): Promise<never> {
-    await asHolder((held) => ({ type: "discard", reason: "superseded", ...held }));
-    throw abortReason("superseded");
   }
 
   /** Asks again once the time has come, for as long as the caller waits. */
@@ -308,22 +299,19 @@ export function attemptHandle(
     async begin(key, options = {}) {
       checkKey(key);
       return insist<Begun>(options, async () => {
-        let again = false;
+        let again: boolean | null = null;
         const ask = () =>
           asHolder((held, before) => {
             const effect = effectOf((before.outbox ?? before).effects, key);
-            again = effect?.state === "begun" && effect.fence === fence;
-            return { type: "begin", key, readOnly: options.readOnly === true, ...held };
+            again ??= effect?.state === "begun" && effect.fence === fence;
+            return { type: "begin", key, readOnly: options.readOnly === true, elsewhere: true, ...held };
           });
-        const beganMs = clock.monotonic();
-        let asked = await ask();
-        if (isStale(asked.outcome, clock.monotonic() - beganMs)) asked = await ask();
-        const { outcome, record } = asked;
+        const { outcome, record } = await inTime(clock, ask, (asked) => asked.outcome);
         const idempotencyKey = idempotencyKeyOf(conversation, span, key);
         switch (outcome?.is) {
           case "run":
             // Begun before under this very name: whoever asks again cannot know how far the first one came.
-            return { state: "run", idempotencyKey, inDoubt: outcome.inDoubt || again };
+            return { state: "run", idempotencyKey, inDoubt: outcome.inDoubt || again === true };
           case "done": {
             const [entry] = (await store.log(conversation, { from: outcome.seq, limit: 1 })).entries;
             if (entry?.kind !== "effect")
@@ -342,7 +330,7 @@ export function attemptHandle(
           case "full":
             throw new LullError("effects-full", "Too many effects in one turn (limits.maxEffects).");
           case "superseded":
-            return overtaken();
+            throw abortReason("superseded");
           default:
             return refuse(record);
         }
@@ -357,9 +345,9 @@ export function attemptHandle(
 
     seal: (options = {}) =>
       insist(options, async () => {
-        const { outcome, record } = await asHolder((held) => ({ type: "seal", ...held }));
+        const { outcome, record } = await asHolder((held) => ({ type: "seal", elsewhere: true, ...held }));
         if (outcome?.is === "early") return tooEarly(record, outcome.atMs);
-        if (outcome?.is === "superseded") return overtaken();
+        if (outcome?.is === "superseded") throw abortReason("superseded");
         return outcome?.is === "sealed" ? undefined : refuse(record);
       }),
 

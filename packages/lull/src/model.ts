@@ -578,8 +578,9 @@ export type ProtocolEvent =
   | ({ type: "renew"; held: boolean; deadlineMs: number } & Held)
   | ({ type: "discard"; reason: "superseded" | "handed-back" } & Held)
   | ({ type: "absorb" } & Held)
-  | ({ type: "seal" } & Held)
-  | ({ type: "begin"; key: string; readOnly: boolean } & Held)
+  /** `elsewhere`: asked from outside, by somebody who goes away when told `superseded`: then the attempt ends. */
+  | ({ type: "seal"; elsewhere?: true } & Held)
+  | ({ type: "begin"; key: string; readOnly: boolean; elsewhere?: true } & Held)
   | { type: "end"; fence: Fence; span: number; key: string; result: { value: Json } | null }
   | ({
       type: "commit";
@@ -703,7 +704,8 @@ export interface Outcomes {
   discard: { is: "superseded" | "handed-back" | "current" } | Lost;
   absorb: { is: "absorbed"; version: Version } | { is: "sealed" } | Lost;
   seal: { is: "sealed" } | Fresh;
-  begin: // `forMs`: so long from this write on no other attempt begins it, unless the lease is renewed.
+  /** `forMs`: so long from this write on no other attempt begins the effect. */
+  begin:
     | { is: "run"; inDoubt: boolean; span: number; forMs: number }
     | { is: "done"; seq: Seq }
     | { is: "busy"; untilMs: number }

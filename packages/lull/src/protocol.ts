@@ -235,9 +235,11 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
     if (!closeIfSettled(outbox) && endedUpTo >= outbox.to) outbox.window = null;
   }
 
-  /** What may become visible or irreversible must be fresh and quiet. */
-  function unfit(lease: m.Lease): { is: "early"; atMs: number } | { is: "superseded" } | null {
-    if (window.superseded(r, limits)) return { is: "superseded" };
+  /** What may become visible or irreversible must be fresh and quiet. `ends`: who is told otherwise goes away, and the attempt ends. */
+  function unfit(lease: m.Lease, ends = false): { is: "early"; atMs: number } | { is: "superseded" } | null {
+    const isLate = window.superseded(r, limits);
+    if (isLate && ends) endAttempt(lease, "superseded");
+    if (isLate) return { is: "superseded" };
     const atMs = lease.sealed || r.window === null || r.outbox !== null ? now : window.quietAt(r.window, limits);
     return now < atMs ? { is: "early", atMs } : null;
   }
@@ -344,22 +346,21 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
       return { is: "absorbed", version: lease.version };
     }),
 
-    seal: held((_, lease) => {
-      const not = unfit(lease);
+    seal: held(({ elsewhere }, lease) => {
+      const not = unfit(lease, elsewhere);
       if (not !== null) return not;
       if (!lease.sealed) note({ kind: "sealed", fence: lease.fence });
       lease.sealed = true;
       return { is: "sealed" };
     }),
 
-    begin: held(({ key, fence, readOnly }, lease) => {
+    begin: held(({ key, fence, readOnly, elsewhere }, lease) => {
       // After the first visible part the span has moved into the outbox, and its effects with it.
       const place = r.outbox ?? r;
       const effect = window.effectOf(place.effects, key);
       if (effect?.state === "ended") return { is: "done", seq: effect.seq };
-      const others = effect !== undefined && effect.fence !== fence;
-      if (others && effect.untilMs > now) return { is: "busy", untilMs: effect.untilMs };
-      const not = readOnly ? null : unfit(lease);
+      if (effect && effect.fence !== fence && effect.untilMs > now) return { is: "busy", untilMs: effect.untilMs };
+      const not = readOnly ? null : unfit(lease, elsewhere);
       if (not !== null) return not;
       if (effect === undefined && Object.keys(place.effects).length >= limits.maxEffects) return { is: "full" };
       return { is: "run", ...window.beginEffect(place, key, lease, now) };
@@ -387,8 +388,7 @@ function transition(r: m.ConversationRecord, now: number, limits: m.Limits) {
         return { is: before, replyId, sends: lease !== null && first?.state === "attempting" };
       if (before === "superseded") return { is: "superseded" };
       if (lease === null || lease.purpose !== "respond") return lost;
-      const not = unfit(lease);
-      if (not?.is === "superseded") endAttempt(lease, "superseded");
+      const not = unfit(lease, true);
       if (not !== null) return not;
       const { fence, version: to, newer } = lease;
       const silent = parts === null || (parts.length === 0 && !open);

@@ -28,7 +28,7 @@ import type {
 } from "./model.ts";
 import type { Logger, Settings } from "./options.ts";
 import type { Channel, Clock, Store } from "./ports.ts";
-import { type AttemptOutcome, abortReason, isStale, type Respond, type Turn, turnOf } from "./turn.ts";
+import { type AttemptOutcome, abortReason, inTime, type Respond, type Turn, turnOf } from "./turn.ts";
 import { inputsOf, quietAt } from "./window.ts";
 import {
   type AbortCode,
@@ -305,9 +305,7 @@ export function performer(place: Place): Performer {
         events: (record) => (record.revision === "" ? [] : [event]),
         wantsLog: event.type === "absorb",
       });
-    const beganMs = clock.monotonic();
-    let result = await write();
-    if (isStale(result.outcomes[0], clock.monotonic() - beganMs)) result = await write();
+    const result = await inTime(clock, write, ({ outcomes }) => outcomes[0]);
     for (const entry of [...result.log, ...result.entries]) run.log.set(entry.seq, entry);
     dispatch(run, { type: "noticed", record: result.record });
     return { outcome: result.outcomes[0] ?? ({ is: "lost" } as Outcomes[keyof Outcomes]), log: result.log };

@@ -19,6 +19,7 @@ import type {
   Part,
   ProtocolEvent,
 } from "./model.ts";
+import type { Clock } from "./ports.ts";
 import { inOrder, inputsOf } from "./window.ts";
 import { type TuneCall, tuneEvent } from "./wishes.ts";
 import type { AbortCode, Grasp } from "./worker.ts";
@@ -223,11 +224,18 @@ export function isEffectKey(key: unknown): key is string {
 }
 
 /**
- * This process stood still until the mark of the effect had passed: a later attempt may have run it meanwhile. Who is
- * told so asks again, and learns whether the attempt is still there.
+ * Asks whether an effect may run. This process may have stood still until the mark of the effect had passed, and a later
+ * attempt may have run it meanwhile: who is told so late asks again, and learns whether the attempt is still there.
  */
-export function isStale(outcome: Outcomes[keyof Outcomes] | undefined, elapsedMs: number): boolean {
-  return outcome?.is === "run" && elapsedMs >= outcome.forMs;
+export async function inTime<T>(
+  clock: Pick<Clock, "monotonic">,
+  ask: () => Promise<T>,
+  outcomeOf: (answer: T) => Outcomes[keyof Outcomes] | undefined,
+): Promise<T> {
+  const beganMs = clock.monotonic();
+  const answer = await ask();
+  const outcome = outcomeOf(answer);
+  return outcome?.is === "run" && clock.monotonic() - beganMs >= outcome.forMs ? ask() : answer;
 }
 
 /** What the idempotency key of an effect is. */

@@ -68,7 +68,7 @@ function next({ config }: World, { fence, program, at, tool }: Errand): Step {
         "begins its side effect",
         ({ record }) => {
           const held = record && claimOf(record, fence);
-          return held ? { type: "begin", key: "k", readOnly: false, ...held } : undefined;
+          return held ? { type: "begin", key: "k", readOnly: false, elsewhere: true, ...held } : undefined;
         },
       ];
     case "say":
