@@ -61,6 +61,10 @@ export interface LullOptions {
   completeness?: (messages: readonly Input[], conversation: ConversationId) => number | PromiseLike<number>;
   /** Default "interrupt". */
   whenBusy?: WhenBusy | ((conversation: ConversationId) => WhenBusy);
+  /**
+   * `leaseMs`: so long a holder that crashed keeps others waiting; default 30,000, at least ten times the slowest call of the
+   * store (docs/proof.md, the simulator's last run). `renewMs`: default a third of it. `turnTimeoutMs`: the longest attempt.
+   */
   lease?: { leaseMs?: number; renewMs?: number; turnTimeoutMs?: number };
   limits?: Partial<
     Pick<Limits, (typeof limitKeys)[number] & keyof Limits> & {
