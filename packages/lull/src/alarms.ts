@@ -6,6 +6,7 @@
  * @module
  */
 import { enough } from "./clock.ts";
+import { pop, push } from "./heap.ts";
 import type { ConversationId } from "./model.ts";
 import type { Clock } from "./ports.ts";
 
@@ -69,36 +70,4 @@ export function alarms(clock: Clock, now: () => number, ring: (id: ConversationI
       arm();
     },
   };
-}
-
-function push(heap: Entry[], entry: Entry): void {
-  let at = heap.push(entry) - 1;
-  while (at > 0) {
-    const parent = (at - 1) >> 1;
-    const above = heap[parent];
-    if (above === undefined || above.atMs <= entry.atMs) break;
-    heap[at] = above;
-    at = parent;
-  }
-  heap[at] = entry;
-}
-
-function pop(heap: Entry[]): Entry {
-  const first = heap[0] as Entry;
-  const last = heap.pop() as Entry;
-  if (heap.length === 0) return first;
-  let at = 0;
-  for (;;) {
-    let child = 2 * at + 1;
-    const left = heap[child];
-    if (left === undefined) break;
-    const right = heap[child + 1];
-    const least = right !== undefined && right.atMs < left.atMs ? right : left;
-    if (least === right) child += 1;
-    if (least.atMs >= last.atMs) break;
-    heap[at] = least;
-    at = child;
-  }
-  heap[at] = last;
-  return first;
 }

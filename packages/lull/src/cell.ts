@@ -6,7 +6,16 @@
  * @module
  */
 import { LullError } from "./errors.ts";
-import type { ConversationId, ConversationRecord, Json, Limits, LogEntry, Outcomes, ProtocolEvent } from "./model.ts";
+import type {
+  ConversationId,
+  ConversationRecord,
+  Json,
+  Limits,
+  LogEntry,
+  Outcomes,
+  ProtocolEvent,
+  Revision,
+} from "./model.ts";
 import { blank } from "./model.ts";
 import type { Clock, Duplicate, SeenKey, Store } from "./ports.ts";
 import { apply } from "./protocol.ts";
@@ -67,8 +76,13 @@ interface Result {
 }
 
 interface Lane {
-  /** Newest record known; undefined when nothing is. A guess until a write succeeds under it. */
+  /**
+   * Newest record known; undefined when it must be read. A guess until a write succeeds under it. The first is that there
+   * is none: a new conversation then costs one round trip, and one that exists is told by the conflict.
+   */
   record: ConversationRecord | null | undefined;
+  /** Of the write that is under way. */
+  writing: Revision | null;
   queue: Waiting[];
   /** Performed right now. */
   under: Waiting[];
@@ -105,6 +119,8 @@ export interface Cells {
   perform(id: ConversationId, operation: Operation): Promise<Performed>;
   /** Reads the record and, with `from`, the log's tail. */
   load(id: ConversationId): Promise<{ record: ConversationRecord | null; log: LogEntry[] }>;
+  /** The conversation's newest write, as far as this process knows, or the one it is making. */
+  knows(id: ConversationId, revision: Revision): boolean;
   /** The record may have changed in a way this process cannot see (an erasure). */
   forget(id: ConversationId): void;
   /** What waits for a store that is away is not repeated any more, but rejected. */
@@ -126,7 +142,7 @@ export function cells(
   let generation = 0;
 
   function laneOf(id: ConversationId): Lane {
-    const lane = lanes.get(id) ?? { record: undefined, queue: [], under: [], trouble: undefined, running: false };
+    const lane = lanes.get(id) ?? newLane();
     // Re-inserting keeps the map in order of use.
     lanes.delete(id);
     lanes.set(id, lane);
@@ -137,6 +153,10 @@ export function cells(
         if (lanes.size <= mostRemembered) break;
       }
     return lane;
+  }
+
+  function newLane(): Lane {
+    return { record: null, writing: null, queue: [], under: [], trouble: undefined, running: false };
   }
 
   async function read(id: ConversationId, logFrom?: number) {
@@ -323,6 +343,7 @@ export function cells(
     const expected = before?.revision ?? null;
     const write = { id, next, expected, wakeAtMs, append, seen, nowMs, ...(wantsLog ? { logFrom } : {}) };
     let answer: Awaited<ReturnType<Store["exchange"]>>;
+    lane.writing = next.revision;
     try {
       answer = await store.exchange(write);
     } catch (error) {
@@ -378,6 +399,10 @@ export function cells(
       if (busy.size > 0) return;
       watching?.abort();
       watching = null;
+    },
+    knows(id, revision) {
+      const lane = lanes.get(id);
+      return lane !== undefined && (lane.writing === revision || lane.record?.revision === revision);
     },
     forget(id) {
       const lane = lanes.get(id);

@@ -6,7 +6,9 @@
  */
 import { enough } from "./clock.ts";
 import type { ConversationRecord, Draft, EntryOf, Json, LogEntry, Outbox, Part, PartReceipt, Seq } from "./model.ts";
-import type { Channel, Clock, Delivery, Receipt } from "./ports.ts";
+import type { Naps } from "./naps.ts";
+import type { Channel, Delivery, Receipt } from "./ports.ts";
+import { newStop } from "./stop.ts";
 import { inputsOf } from "./window.ts";
 
 /** One try's time limit where the channel names none. */
@@ -28,32 +30,39 @@ export async function tryPart(
   part: Part,
   context: Omit<Delivery, "signal">,
   doubt: boolean,
-  clock: Clock,
+  nap: Naps,
 ): Promise<PartReceipt> {
-  const stop = new AbortController();
+  const stop = newStop();
   const timeoutMs = channel.timeoutMs ?? deliverTimeoutMs;
+  let isOver = false;
   let isLate = false;
   const late = (): Receipt => {
-    isLate = !timer.signal.aborted;
+    isLate = !isOver;
     return { status: "unknown", error: `no answer from the channel within ${timeoutMs} ms` };
   };
-  const timer = new AbortController();
+  const limit = nap(timeoutMs);
   try {
     const answer = (async (): Promise<Receipt | void> => {
-      const delivery = { ...context, signal: stop.signal };
+      const delivery: Delivery = {
+        ...context,
+        get signal() {
+          return stop.signal;
+        },
+      };
       const found = doubt && !channel.idempotent ? await channel.find?.(delivery) : null;
       return found ?? (await channel.deliver(part, delivery));
     })();
-    const receipt = await Promise.race([answer, clock.sleep(timeoutMs, timer.signal).then(late)]);
-    if (!isLate) stop.abort(enough);
+    const receipt = await Promise.race([answer, limit.over.then(late)]);
     // A late rejection of an abandoned try has no one to hear it.
     answer.catch(() => {});
     return partReceipt(receipt, channel);
   } catch (error) {
     return partReceipt({ status: "unknown", error: messageOf(error) }, channel);
   } finally {
-    timer.abort(enough);
-    if (!stop.signal.aborted) stop.abort();
+    isOver = true;
+    limit.end();
+    // Whoever still works for an answer that nobody waits for is told.
+    stop.abort(isLate ? undefined : enough);
   }
 }
 

@@ -84,10 +84,11 @@ export function engine(options: LullOptions, settings: Settings, clock: Clock, l
       if (active) local.set(id, atMs);
     },
   });
-  store.wake?.((id) => {
+  store.wake?.((id, revision) => {
     const run = runs.get(id);
+    if (run === undefined || (revision !== undefined && writes.knows(id, revision))) return;
     // An answer that waits for quiet may be out of date as well.
-    if (run?.worker.model === "running" || run?.worker.answer) void work.refresh(run);
+    if (run.worker.model === "running" || run.worker.answer) void work.refresh(run);
   });
 
   function isPaused(): boolean {

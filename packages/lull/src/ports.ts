@@ -179,8 +179,11 @@ export interface Store {
     limit?: number;
   }): Promise<{ seen: number; entries: number }>;
   close(): Promise<void>;
-  /** A hint that a conversation changed, possibly by another process; may be missing, late or wrong. */
-  wake?(listener: (id: ConversationId) => void): () => void;
+  /**
+   * A hint that a conversation changed, possibly by another process; may be missing, late or wrong. `revision`: of the
+   * write, where the store knows it: whoever made it has nothing to learn from its own hint.
+   */
+  wake?(listener: (id: ConversationId, revision?: Revision) => void): () => void;
 }
 
 /** A caller's clock may differ this much from the store's before a write is refused. */

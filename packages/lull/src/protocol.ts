@@ -543,7 +543,7 @@ export function apply<E extends m.ProtocolEvent>(r: m.ConversationRecord, e: E, 
   const next = m.copyOf(before);
   const { verbs, entries } = transition(next, next.updatedAtMs, limits);
   const outcome = (verbs[e.type] as (e: m.ProtocolEvent) => unknown)(e);
-  // Every entry moves `seq`. Records are plain JSON: where there is no entry, their texts tell whether anything changed.
-  const same = entries.length === 0 && JSON.stringify(next) === JSON.stringify(before);
+  // Every entry moves `seq`; where there is none, the records tell whether anything changed.
+  const same = entries.length === 0 && m.isSame(next, before);
   return { next: same ? null : next, entries, outcome } as m.Step<E["type"]>;
 }

@@ -6,7 +6,6 @@
  */
 import { call, partsOf } from "./answer.ts";
 import type { Cells, StoreTime } from "./cell.ts";
-import { enough } from "./clock.ts";
 import { addressOf, choose, contentOf, deliveryOf, messageOf, retractingBy, tryPart, whenInDoubt } from "./delivery.ts";
 import { type Drafting, drafting } from "./drafting.ts";
 import { LullError } from "./errors.ts";
@@ -26,8 +25,10 @@ import type {
   Seq,
   WhenBusy,
 } from "./model.ts";
+import { type Nap, naps } from "./naps.ts";
 import type { Logger, Settings } from "./options.ts";
 import type { Channel, Clock, Store } from "./ports.ts";
+import { newStop, type Stop } from "./stop.ts";
 import { type AttemptOutcome, abortReason, inTime, type Respond, type Turn, turnOf } from "./turn.ts";
 import { inputsOf, quietAt } from "./window.ts";
 import {
@@ -51,11 +52,13 @@ const claimPatienceMs = 10_000;
 /** A model run. Events of earlier runs are recognised by it, and ignored. */
 export interface Attempt {
   grasp: Grasp;
-  stop: AbortController;
-  /** Ends its deadline. */
-  over: AbortController;
+  stop: Stop;
+  /** Nobody looks at its deadline any more, nor out for an answer from elsewhere. */
+  over: boolean;
+  /** Of those who do. */
+  looks: Set<Nap>;
   /** Side effects that wait for the quiet target: the deadline waits too. */
-  holds: Set<{ untilMs: number; stop: AbortController }>;
+  holds: Set<{ untilMs: number; nap: Nap }>;
   effects: number;
   /** When the model was asked; monotonic. */
   sinceMs: number;
@@ -92,8 +95,8 @@ export interface Run {
   attempt: Attempt | null;
   log: Map<Seq, LogEntry>;
   said: Said[];
-  wait: { untilMs: number; stop: AbortController } | null;
-  beat: { fence: number; stop: AbortController } | null;
+  wait: { untilMs: number; nap: Nap } | null;
+  beat: { fence: number; nap: Nap | null } | null;
   typing: { channel: Channel; address: ConversationRecord["address"] } | null;
   pumping: boolean;
 }
@@ -136,6 +139,7 @@ export function newRun(id: ConversationId, manners: Run["manners"]): Run {
 export function performer(place: Place): Performer {
   const { store, respond, channels, owner, settings, clock, time, logger, writes, emit, retire, remind, thought } =
     place;
+  const nap = naps(clock);
   /** Conversations whose record cannot be read: said once. */
   const unreadable = new Set<ConversationId>();
 
@@ -143,7 +147,7 @@ export function performer(place: Place): Performer {
   function noticed(run: Run, record: ConversationRecord | null): void {
     dispatch(run, { type: "noticed", record });
     const quiet = record?.window ? quietAt(record.window, run.worker.limits) : 0;
-    for (const hold of run.attempt?.holds ?? []) if (quiet < hold.untilMs) hold.stop.abort();
+    for (const hold of run.attempt?.holds ?? []) if (quiet < hold.untilMs) hold.nap.end();
   }
 
   /** Takes in an event and performs what follows from it. */
@@ -180,23 +184,38 @@ export function performer(place: Place): Performer {
   /** The lease is gone: nobody waits for it any more. */
   function letGo(run: Run): void {
     // An error with its stack costs as much as a transition of the protocol: made only where somebody is to hear it.
-    const told = run.attempt?.stop.signal.reason as LullError | undefined;
+    const told = run.attempt?.stop.reason as LullError | undefined;
     for (const said of run.said.splice(0)) said.reject(told ?? abortReason("lost"));
     // Unless it was told by what was written.
     run.attempt?.end((told?.code as AbortCode | undefined) ?? "lost");
     if (run.typing !== null) showTyping(run, false);
-    run.wait?.stop.abort(enough);
+    run.wait?.nap.end();
     run.wait = null;
-    run.attempt?.over.abort(enough);
-    if ((run.attempt?.effects ?? 0) === 0) run.beat?.stop.abort(enough);
+    lookAway(run.attempt);
+    if ((run.attempt?.effects ?? 0) === 0) run.beat?.nap?.end();
+  }
+
+  function lookAway(attempt: Attempt | null): void {
+    if (attempt === null) return;
+    attempt.over = true;
+    for (const look of attempt.looks) look.end();
+  }
+
+  /** Sleeps, unless nobody looks any more; then it is over at once. */
+  async function look(attempt: Attempt, ms: number): Promise<void> {
+    if (attempt.over) return;
+    const mine = nap(ms);
+    attempt.looks.add(mine);
+    await mine.over;
+    attempt.looks.delete(mine);
   }
 
   function waitUntil(run: Run, untilMs: number): void {
     if (run.wait?.untilMs === untilMs) return;
-    run.wait?.stop.abort(enough);
-    const mine = { untilMs, stop: new AbortController() };
+    run.wait?.nap.end();
+    const mine = { untilMs, nap: nap(untilMs - time.now()) };
     run.wait = mine;
-    void clock.sleep(Math.max(0, untilMs - time.now()), mine.stop.signal).then(() => {
+    void mine.nap.over.then(() => {
       if (run.wait !== mine) return;
       run.wait = null;
       pump(run);
@@ -315,13 +334,14 @@ export function performer(place: Place): Performer {
   async function beat(run: Run, grasp: Grasp): Promise<void> {
     if (run.beat?.fence === grasp.fence) return;
     const { fence, claimId } = grasp;
-    const me = { fence, stop: new AbortController() };
+    const me: NonNullable<Run["beat"]> = { fence, nap: null };
     run.beat = me;
     const attempt = () => (run.attempt?.grasp === grasp ? run.attempt : null);
     const mine = () => run.worker.lease?.fence === fence;
     const needed = () => mine() || ((attempt()?.effects ?? 0) > 0 && time.now() < grasp.deadlineMs);
     while (needed()) {
-      await clock.sleep(settings.renewMs, me.stop.signal);
+      me.nap = nap(settings.renewMs);
+      await me.nap.over;
       if (!needed()) break;
       const held = isHeld(run, attempt()) || run.worker.model === "ended";
       const event: ProtocolEvent = { type: "renew", fence, claimId, held, deadlineMs: grasp.deadlineMs };
@@ -352,10 +372,9 @@ export function performer(place: Place): Performer {
 
   /** The answer may come through any process; a renewal would tell late. */
   async function lookOut(run: Run, attempt: Attempt): Promise<void> {
-    const { signal } = attempt.over;
     for (;;) {
-      await clock.sleep(settings.scanMs * (0.5 + clock.random()), signal);
-      if (signal.aborted) return;
+      await look(attempt, settings.scanMs * (0.5 + clock.random()));
+      if (attempt.over) return;
       await refresh(run);
     }
   }
@@ -369,11 +388,11 @@ export function performer(place: Place): Performer {
   async function answer(run: Run): Promise<void> {
     const { lease: grasp, record } = run.worker;
     if (grasp === null || record === null || respond === undefined) return;
-    const [stop, over] = [new AbortController(), new AbortController()];
     const attempt: Attempt = {
       grasp,
-      stop,
-      over,
+      stop: newStop(),
+      over: false,
+      looks: new Set(),
       holds: new Set(),
       sinceMs: 0,
       effects: 0,
@@ -408,7 +427,7 @@ export function performer(place: Place): Performer {
         typeof retryAfterMs === "number" && retryAfterMs >= 0 ? Math.min(Math.ceil(retryAfterMs), 86_400_000) : null;
       dispatch(run, { type: "threw", error: messageOf(error), ...(wish === null ? {} : { retryAfterMs: wish }) });
     } finally {
-      attempt.over.abort(enough);
+      lookAway(attempt);
     }
   }
 
@@ -431,8 +450,8 @@ export function performer(place: Place): Performer {
     for (;;) {
       const left = attempt.grasp.deadlineMs - time.now();
       if (left <= 0 && !isHeld(run, attempt)) break;
-      await clock.sleep(Math.max(left, 50), attempt.over.signal);
-      if (attempt.over.signal.aborted || !running()) return;
+      await look(attempt, Math.max(left, 50));
+      if (attempt.over || !running()) return;
     }
     if (running()) dispatch(run, { type: "timed-out" });
   }
@@ -472,16 +491,16 @@ export function performer(place: Place): Performer {
       record,
       tail,
       crossed,
-      signal: attempt.stop.signal,
+      stop: attempt.stop,
       ended: attempt.ended,
       maxEffectBytes: settings.maxEffectBytes,
       now: () => time.now(),
       exchange: (event) => sideExchange(run, event) as never,
       async hold(untilMs) {
-        const hold = { untilMs, stop: new AbortController() };
+        if (attempt.stop.aborted) return;
+        const hold = { untilMs, nap: nap(Math.max(1, untilMs - time.now())) };
         attempt.holds.add(hold);
-        const either = AbortSignal.any([attempt.stop.signal, hold.stop.signal]);
-        await clock.sleep(Math.max(1, untilMs - time.now()), either);
+        await hold.nap.over;
         attempt.holds.delete(hold);
       },
       async say(part) {
@@ -521,7 +540,7 @@ export function performer(place: Place): Performer {
           return await effect;
         } finally {
           attempt.effects -= 1;
-          if (run.worker.lease?.fence !== attempt.grasp.fence && attempt.effects === 0) run.beat?.stop.abort(enough);
+          if (run.worker.lease?.fence !== attempt.grasp.fence && attempt.effects === 0) run.beat?.nap?.end();
         }
       },
     });
@@ -551,7 +570,8 @@ export function performer(place: Place): Performer {
 
   function abort(run: Run, code: Parameters<typeof abortReason>[0]): void {
     run.attempt?.stop.abort(abortReason(code));
-    run.attempt?.over.abort();
+    for (const hold of run.attempt?.holds ?? []) hold.nap.end();
+    lookAway(run.attempt);
     void run.attempt?.drafts?.finish();
     showTyping(run, false);
   }
@@ -620,7 +640,7 @@ export function performer(place: Place): Performer {
         receipt = { state: "refused", error: "the lease ran out before the part was sent" };
       } else if (part !== undefined || retracts) {
         const context = deliveryOf(record, outbox, run.log, index, tries);
-        receipt = await tryPart(channel, part ?? { type: "text", text: "" }, context, doubt, clock);
+        receipt = await tryPart(channel, part ?? { type: "text", text: "" }, context, doubt, nap);
       }
     } catch (error) {
       receipt = { state: "refused", error: messageOf(error) };

@@ -20,6 +20,7 @@ import type {
   ProtocolEvent,
 } from "./model.ts";
 import type { Clock } from "./ports.ts";
+import type { Stop } from "./stop.ts";
 import { inOrder, inputsOf } from "./window.ts";
 import { type TuneCall, tuneEvent } from "./wishes.ts";
 import type { AbortCode, Grasp } from "./worker.ts";
@@ -185,7 +186,7 @@ export interface TurnPort {
   /** The tail of the log as of the claim. */
   tail: readonly LogEntry[];
   crossed: readonly Part[] | null;
-  signal: AbortSignal;
+  stop: Stop;
   ended: Promise<AttemptOutcome>;
   maxEffectBytes: number;
   now(): number;
@@ -260,7 +261,7 @@ function crossedReply(replyId: string, parts: readonly Part[]): CrossedReply {
 
 /** Builds the turn of an attempt. */
 export function turnOf(port: TurnPort): Turn {
-  const { grasp, record, signal } = port;
+  const { grasp, record, stop } = port;
   const { fence, claimId, span } = grasp;
   const held = { fence, claimId };
   const crossing = record.window?.crossed;
@@ -269,7 +270,7 @@ export function turnOf(port: TurnPort): Turn {
   const calls = new Map<string, Promise<unknown>>();
 
   function stopIfAborted(): void {
-    if (signal.aborted) throw signal.reason;
+    if (stop.aborted) throw stop.reason;
   }
 
   function refuse(code: "superseded" | "lost"): never {
@@ -323,7 +324,13 @@ export function turnOf(port: TurnPort): Turn {
     const idempotencyKey = idempotencyKeyOf(port.conversation, of, key);
     let value: unknown;
     try {
-      value = await fn({ idempotencyKey, inDoubt, signal });
+      value = await fn({
+        idempotencyKey,
+        inDoubt,
+        get signal() {
+          return stop.signal;
+        },
+      });
     } catch (error) {
       await end(null);
       throw error;
@@ -359,11 +366,14 @@ export function turnOf(port: TurnPort): Turn {
     get deadlineMs() {
       return grasp.deadlineMs;
     },
-    signal,
+    get signal() {
+      return stop.signal;
+    },
     ref: { conversation: port.conversation, fence, span, deadlineMs: grasp.deadlineMs },
     elsewhere() {
       port.elsewhere();
       return new Promise((_, reject) => {
+        const { signal } = stop;
         const end = () => reject(signal.reason);
         signal.addEventListener("abort", end, { once: true });
         if (signal.aborted) end();
@@ -406,7 +416,7 @@ export function turnOf(port: TurnPort): Turn {
       await port.say(checkPart("part", part));
     },
     draft(part) {
-      if (!signal.aborted && !isBlank(part)) port.draft(checkPart("part", part));
+      if (!stop.aborted && !isBlank(part)) port.draft(checkPart("part", part));
     },
     async spend(tokens, { everyMs = 86_400_000, details } = {}) {
       for (const [name, value] of Object.entries({ tokens, everyMs: everyMs - 1 }))

@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const src = join(root, "packages/lull/src");
 
 const words = ["model", "window", "protocol", "errors", "events", "ports", "clock", "options"];
-const performers = [...words, "worker", "intake", "alarms", "cell", "turn", "delivery"];
+const performers = [...words, "worker", "intake", "alarms", "naps", "stop", "cell", "turn", "delivery"];
 
 /**
  * The direction of imports, types included. A key is a file of src, or a folder whose children are strangers to
@@ -32,7 +32,10 @@ const mayImport: Record<string, readonly string[]> = {
   channels: ["model", "errors", "ports", "clock", "intake", "turn"],
   options: ["model", "window", "errors", "events", "ports", "clock", "turn", "pace"],
   intake: ["model", "errors", "ports", "clock", "options"],
-  alarms: ["model", "ports", "clock"],
+  heap: [],
+  stop: [],
+  naps: ["ports", "clock", "heap"],
+  alarms: ["model", "ports", "clock", "heap"],
   cell: ["model", "window", "protocol", "errors", "ports"],
   view: ["model", "window"],
   explain: ["model"],
@@ -41,8 +44,8 @@ const mayImport: Record<string, readonly string[]> = {
   erase: ["model"],
   elsewhere: ["model"],
   wishes: ["model", "errors", "options", "intake"],
-  turn: [...words, "worker", "intake", "elsewhere", "wishes"],
-  delivery: [...words, "worker", "intake"],
+  turn: [...words, "worker", "intake", "elsewhere", "wishes", "stop"],
+  delivery: [...words, "worker", "intake", "naps", "stop"],
   drafting: [...performers],
   streamed: [...performers],
   answer: [...performers, "streamed"],

@@ -50,7 +50,7 @@ export function memory(options: MemoryOptions = {}): Store {
   const kept = new Map<ConversationId, Kept>();
   const ids = new Sorted<ConversationId>(compareUtf8);
   const timers = new Sorted<DueTimer>((a, b) => a.wakeAtMs - b.wakeAtMs || compareUtf8(a.id, b.id));
-  const listeners = new Set<(id: ConversationId) => void>();
+  const listeners = new Set<(id: ConversationId, revision: Revision) => void>();
   let closed = false;
   let paused: string | null = null;
 
@@ -132,7 +132,8 @@ export function memory(options: MemoryOptions = {}): Store {
       checkContinues(id, firstSeq(wanted), conversation?.seq ?? 0);
 
       write(wanted);
-      for (const listener of listeners) queueMicrotask(() => listener(id));
+      const { revision } = wanted.next;
+      for (const listener of listeners) queueMicrotask(() => listener(id, revision));
       return { kind: "stored", log: logFrom === undefined ? [] : entriesOf(id, logFrom), nowMs };
     },
 
