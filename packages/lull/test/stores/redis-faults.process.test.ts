@@ -350,6 +350,41 @@ describe("a half-open connection", () => {
       { timeout: 10_000, interval: 100 },
     );
   });
+
+  test.each([
+    [
+      "node-redis",
+      () => {
+        const client = createClient({ url: `redis://127.0.0.1:${proxy.port}`, disableOfflineQueue: true });
+        return { client, end: () => client.destroy() };
+      },
+    ],
+    [
+      "ioredis",
+      () => {
+        const client = new Redis(proxy.port, "127.0.0.1", { maxRetriesPerRequest: 1 });
+        return { client, end: () => client.disconnect() };
+      },
+    ],
+  ])("that was made into the silence is not waited for for ever, %s", async (_, make) => {
+    proxy.silence();
+    const { client, end } = make();
+    client.on("error", () => {});
+    onTestFinished(end);
+    const store = redis(client, { prefix: freshPrefix(), now, timeLimitMs: 400 });
+    onTestFinished(() => store.close());
+    for (let n = 0; n < 3; n++) {
+      const { error, ms } = await timed(store.due(startMs, 1));
+      expect(error).toMatchObject(away);
+      expect(ms).toBeLessThan(2_000);
+    }
+    proxy.heal();
+    const write = writeAfter(null, "c", { append: 1 });
+    await vi.waitFor(async () => expect((await store.exchange(write)).kind).toBe("stored"), {
+      timeout: 10_000,
+      interval: 100,
+    });
+  });
 });
 
 // ---------------------------------------------------------------------------------------------

@@ -182,16 +182,26 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
         },
         known,
       );
-      opening.then(
-        (opened) => {
-          durability = opened.durability;
-          known = opened.identity;
-        },
-        (error: unknown) => {
-          opening = null; // A later call tries again.
-          if (LullError.isInstance(error)) refused = { error, atMs: clock.monotonic() };
-        },
-      );
+      const mine = opening;
+      const over = new AbortController();
+      mine
+        .then(
+          (opened) => {
+            durability = opened.durability;
+            known = opened.identity;
+          },
+          (error: unknown) => {
+            if (opening === mine) opening = null; // A later call tries again.
+            if (LullError.isInstance(error)) refused = { error, atMs: clock.monotonic() };
+          },
+        )
+        .finally(() => over.abort(enough));
+      // A client that connects while the network is silent may wait for the greeting for ever, and all calls behind it.
+      void clock.sleep(Math.floor(timeLimitMs * 0.9), over.signal).then(() => {
+        if (over.signal.aborted || opening !== mine) return;
+        opening = null;
+        connectAnew("");
+      });
     }
     return (await opening).identity;
   }
