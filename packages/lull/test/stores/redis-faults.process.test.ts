@@ -1,7 +1,7 @@
 // Servers that forget, fill up, stand still, crash, move their slots or hand over to another: never a hang, nothing
 // acknowledged is lost where it was promised not to be, nothing twice, and what is lost elsewhere is told.
-import { Redis } from "ioredis";
-import { createClient } from "redis";
+import { Cluster, Redis } from "ioredis";
+import { createClient, createCluster } from "redis";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startProxy } from "../../../../scripts/servers/proxy.mjs";
 import {
@@ -528,6 +528,33 @@ describe("waiting for replicas", () => {
 // ---------------------------------------------------------------------------------------------
 
 describe("a cluster", () => {
+  test("whose first node says nothing is not waited for for ever", async () => {
+    const cluster = await startCluster();
+    onTestFinished(() => cluster.end());
+    const proxy = await startProxy(cluster.nodes[0]?.port ?? 0);
+    onTestFinished(() => proxy.end());
+    proxy.silence();
+    const ofNode = createCluster({ rootNodes: [{ url: `redis://127.0.0.1:${proxy.port}` }] });
+    onTestFinished(() => ofNode.destroy());
+    const ofIo = new Cluster([{ host: "127.0.0.1", port: proxy.port }], { slotsRefreshTimeout: 500 });
+    onTestFinished(() => ofIo.disconnect());
+    ofIo.on("error", () => {});
+    const stores = [ofNode, ofIo].map((client) =>
+      redis(client, { prefix: freshPrefix(), now, timeLimitMs: 1_000, shards: 4 }),
+    );
+    for (const store of stores) onTestFinished(() => store.close());
+    for (let n = 0; n < 2; n++)
+      for (const { error } of await Promise.all(stores.map((store) => timed(store.due(startMs, 1)))))
+        expect(error).toMatchObject(away);
+    proxy.heal();
+    const write = writeAfter(null, "c", { append: 1 });
+    for (const store of stores)
+      await vi.waitFor(async () => expect((await store.exchange(write)).kind).toBe("stored"), {
+        timeout: 15_000,
+        interval: 100,
+      });
+  });
+
   test.each(clientNames)("moves its slots under way, %s", async (name) => {
     const cluster = await startCluster();
     onTestFinished(() => cluster.end());

@@ -73,6 +73,7 @@ export interface NodeRedisCluster {
   // biome-ignore lint/suspicious/noExplicitAny: as above
   readonly nodeByAddress: ReadonlyMap<string, any>;
   close(): Promise<unknown> | unknown;
+  destroy(): void;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   on(event: string, listener: (...args: any[]) => void): unknown;
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -91,6 +92,7 @@ export interface NodeRedisSentinel {
     release(): Promise<unknown> | unknown;
   }>;
   close(): Promise<unknown> | unknown;
+  destroy(): void;
   // biome-ignore lint/suspicious/noExplicitAny: as above
   on(event: string, listener: (...args: any[]) => void): unknown;
   // biome-ignore lint/suspicious/noExplicitAny: as above

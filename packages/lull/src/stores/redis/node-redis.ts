@@ -42,23 +42,52 @@ function revived(client: NodeRedis): void {
   client.connect().catch(ignore);
 }
 
-export function nodeRedisDriver(client: NodeRedis): Driver {
-  heard(client);
-  let connecting: Promise<unknown> | null = null;
-  /** It was us who hung up. */
-  let revive = false;
+interface Connecting {
+  connect(): Promise<void>;
+  /** Somebody waits for it. */
+  readonly underWay: boolean;
+  /** Of a node that says nothing the greeting is waited for for ever: hangs up, and begins anew. */
+  giveUp(): void;
+}
+
+/** Connects for all who ask at the same time. */
+function connecting(client: { readonly isOpen: boolean; connect(): Promise<unknown>; destroy(): void }): Connecting {
+  let current: Promise<unknown> | null = null;
   async function connect(): Promise<void> {
-    if (client.isOpen) return;
-    connecting ??= client.connect().finally(() => {
-      connecting = null;
-    });
-    await connecting;
+    // It is open from when it begins to connect.
+    if (client.isOpen && current === null) return;
+    current ??= client.connect();
+    const mine = current;
+    try {
+      await mine;
+    } finally {
+      if (current === mine) current = null;
+    }
   }
   return {
-    cluster: false,
     connect,
+    get underWay() {
+      return current !== null;
+    },
+    giveUp() {
+      current = null;
+      if (client.isOpen) client.destroy();
+      connect().catch(ignore);
+    },
+  };
+}
+
+export function nodeRedisDriver(client: NodeRedis): Driver {
+  heard(client);
+  const link = connecting(client);
+  /** It was us who hung up. */
+  let revive = false;
+  return {
+    cluster: false,
+    connect: link.connect,
     async call(_key, command) {
-      if (revive && !client.isOpen) await connect();
+      // Behind a connection that never comes calls are to wait, not to fail at once: waiting is what is noticed.
+      if (revive) await link.connect();
       return client.sendCommand([...command]);
     },
     everywhere: async (command) => [await client.sendCommand([...command])],
@@ -66,7 +95,7 @@ export function nodeRedisDriver(client: NodeRedis): Driver {
     dedicated: () => connectOnce(client),
     reconnect() {
       revive = true;
-      revived(client);
+      link.giveUp();
     },
     async listen(channels, onMessage) {
       const own = heard(client.duplicate());
@@ -85,16 +114,10 @@ export function nodeRedisClusterDriver(client: NodeRedisCluster): Driver {
   heard(client);
   const nodes = () => client.masters;
   const clientOf = (node: unknown): Promise<NodeRedis> => Promise.resolve(client.nodeClient(node));
-  let connecting: Promise<unknown> | null = null;
+  const link = connecting(client);
   return {
     cluster: true,
-    async connect() {
-      if (client.isOpen) return;
-      connecting ??= client.connect().finally(() => {
-        connecting = null;
-      });
-      await connecting;
-    },
+    connect: link.connect,
     call: (key, command) => client.sendCommand(key, false, [...command]),
     everywhere: (command) => Promise.all(nodes().map(async (node) => (await clientOf(node)).sendCommand([...command]))),
     addresses: () => nodes().map((node) => (node as { address: string }).address),
@@ -106,6 +129,8 @@ export function nodeRedisClusterDriver(client: NodeRedisCluster): Driver {
       return connectOnce(await clientOf(any), hostAndPort(address));
     },
     reconnect(key) {
+      // It waits for the greeting of a node that says nothing.
+      if (link.underWay) return link.giveUp();
       const owner = client.slots[slotOf(key)] as { master?: unknown } | undefined;
       if (owner?.master !== undefined) clientOf(owner.master).then(revived).catch(ignore);
     },
@@ -124,7 +149,7 @@ export function nodeRedisClusterDriver(client: NodeRedisCluster): Driver {
 
 export function nodeRedisSentinelDriver(client: NodeRedisSentinel): Driver {
   heard(client);
-  let connecting: Promise<unknown> | null = null;
+  const link = connecting(client);
   /** Its clients are leased one by one, and follow the primary. */
   let pool: Promise<NodeRedisSentinel> | null = null;
   async function pooled(most: number): Promise<NodeRedisSentinel> {
@@ -134,16 +159,14 @@ export function nodeRedisSentinelDriver(client: NodeRedisSentinel): Driver {
   }
   return {
     cluster: false,
-    async connect() {
-      if (client.isOpen) return;
-      connecting ??= client.connect().finally(() => {
-        connecting = null;
-      });
-      await connecting;
-    },
+    connect: link.connect,
     call: (_key, command) => client.sendCommand(false, [...command]),
     everywhere: async (command) => [await client.sendCommand(false, [...command])],
     addresses: () => [],
+    reconnect() {
+      // The client itself follows the primary; only its first connection may hang.
+      if (link.underWay) link.giveUp();
+    },
     async dedicated(_address, most) {
       pool ??= pooled(most).catch((error: unknown) => {
         pool = null;
