@@ -69,20 +69,28 @@ export function draw(seed: number, change: Partial<Profile> = {}): Plan {
   return { seed, profile, steps };
 }
 
+/**
+ * A lease outlasts so many of the slowest calls of the store: renewals stand in line with other writes of their
+ * conversation, and repeat what others came before. An assumption: see docs/proof.md.
+ */
+const callsInLease = 10;
+
 function profileOf(seed: number): Profile {
   const chance = chanceOf(seed, "profile");
   const calm = chance.is(0.25);
   const quietMs = chance.pick([1_000, 3_000, 6_000, 6_000, 10_000]);
   const maxWaitMs = Math.max(quietMs, chance.pick([4_000, 8_000, 20_000, 45_000]));
   const startMs = chance.is(0.2) ? quietMs : Math.min(quietMs, chance.pick([200, 1_000, 1_000, 2_500]));
+  const processes = chance.pick([1, 2, 2, 3, 4]);
+  const latencyMs = calm || chance.is(0.2) ? 0 : chance.pick([5, 20, 80, 400]);
   return {
-    processes: chance.pick([1, 2, 2, 3, 4]),
-    latencyMs: calm || chance.is(0.2) ? 0 : chance.pick([5, 20, 80, 400]),
+    processes,
+    latencyMs,
     hints: calm || chance.is(0.5),
     families: calm ? [] : families.filter(() => chance.is(0.35)),
     whenBusy: chance.pick(["interrupt", "interrupt", "interrupt", "queue", "steer"]),
     debounce: { quietMs, startMs, maxWaitMs },
-    leaseMs: chance.pick([3_000, 10_000, 30_000]),
+    leaseMs: Math.max(chance.pick([3_000, 10_000, 30_000]), callsInLease * 2 * latencyMs),
     turnTimeoutMs: calm ? 60_000 : chance.pick([15_000, 30_000, 60_000]),
     scanMs: chance.pick([750, 3_000, 10_000]),
     maxRestarts: chance.pick([0, 1, 3, 3]),
