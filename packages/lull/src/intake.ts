@@ -100,14 +100,18 @@ export function byteLength(text: string): number {
   return bytes.encode(text).length;
 }
 
+/** No character of a string takes more than three bytes: most texts need not be encoded to be measured. */
+function exceeds(text: string, mostBytes: number): boolean {
+  return text.length * 3 > mostBytes && byteLength(text) > mostBytes;
+}
+
 /** An id: any Unicode but NUL and lone surrogates (no two stores agree on those), not empty, bounded. */
 export function checkId(field: string, value: unknown, settings: Settings): string {
   if (typeof value !== "string") invalid(field, `must be a string; got ${value === null ? "null" : typeof value}.`);
   if (value === "") invalid(field, "must not be empty.");
   if (value.includes("\0")) invalid(field, "must not contain NUL.");
   if (!value.isWellFormed()) invalid(field, "must not contain lone surrogates.");
-  // No character of a string takes more than three bytes: most ids need not be encoded to be measured.
-  if (value.length * 3 > settings.maxIdBytes && byteLength(value) > settings.maxIdBytes)
+  if (exceeds(value, settings.maxIdBytes))
     invalid(field, `must be at most ${settings.maxIdBytes} bytes (limits.maxIdBytes).`);
   return value;
 }
@@ -140,7 +144,7 @@ export function checkJson(field: string, value: unknown, mostBytes: number): Jso
     throw new LullError("invalid-argument", `${field} must be JSON.`, { cause, details: { field } });
   }
   if (text === undefined) invalid(field, "must be JSON.");
-  if (byteLength(text) > mostBytes)
+  if (exceeds(text, mostBytes))
     throw new LullError("too-large", `${field} must be at most ${mostBytes} bytes of JSON; got ${byteLength(text)}.`, {
       details: { field },
     });
@@ -170,11 +174,11 @@ export function checkParts(field: string, given: { text?: unknown; parts?: unkno
     invalid(`${field}parts`, `must be at most ${settings.limits.maxParts} (limits.maxParts).`);
   const name = given.parts === undefined ? `${field}text` : `${field}parts`;
   const parts = list.map((part, index) => checkPart(given.parts === undefined ? name : `${name}[${index}]`, part));
-  const size = byteLength(JSON.stringify(parts));
-  if (size > settings.maxTextBytes)
+  const json = JSON.stringify(parts);
+  if (exceeds(json, settings.maxTextBytes))
     throw new LullError(
       "too-large",
-      `${name} must be at most ${settings.maxTextBytes} bytes (limits.maxTextBytes); got ${size}.`,
+      `${name} must be at most ${settings.maxTextBytes} bytes (limits.maxTextBytes); got ${byteLength(json)}.`,
       {
         details: { field: name },
       },
