@@ -127,8 +127,9 @@ test("any number of processes may start at once on an empty database", async () 
     { version: 1, readable_by: 1 },
     { version: 2, readable_by: 2 },
     { version: 3, readable_by: 2 },
+    { version: 4, readable_by: 2 },
   ]);
-  expect(await migrate(testPool(server.url), { schema })).toEqual({ from: 3, to: 3 });
+  expect(await migrate(testPool(server.url), { schema })).toEqual({ from: 4, to: 4 });
 });
 
 test("a newer database is refused and left alone, unless it says that older releases may go on", async () => {
@@ -136,7 +137,7 @@ test("a newer database is refused and left alone, unless it says that older rele
   const pool = testPool(server.url);
   await migrate(pool, { schema });
   await server.run(`alter table ${schema}.lull_record add column later text;
-    insert into ${schema}.lull_schema (version, readable_by, applied_at_ms) values (4, 2, 0)`);
+    insert into ${schema}.lull_schema (version, readable_by, applied_at_ms) values (5, 2, 0)`);
   const store = closing(postgres(pool, { schema, now }));
   const write = writeAfter(null, "c", { append: 1 });
   expect((await store.exchange(write)).kind).toBe("stored");
@@ -149,8 +150,8 @@ test("a newer database is refused and left alone, unless it says that older rele
   expect((await store.load("c")).record).toMatchObject({ version: 2, later: [1] });
   expect(await server.run(`select later from ${schema}.lull_record`)).toEqual([{ later: "x" }]);
 
-  await server.run(`insert into ${schema}.lull_schema (version, readable_by, applied_at_ms) values (5, 5, 0)`);
-  const newer = { code: "store-newer-schema", details: { stored: 5, supported: 3 }, retryable: false };
+  await server.run(`insert into ${schema}.lull_schema (version, readable_by, applied_at_ms) values (6, 6, 0)`);
+  const newer = { code: "store-newer-schema", details: { stored: 6, supported: 4 }, retryable: false };
   expect(await errorOf(closing(postgres(pool, { schema, now })).load("c"))).toMatchObject(newer);
   expect(await errorOf(migrate(pool, { schema }))).toMatchObject(newer);
 });
@@ -160,13 +161,13 @@ test("a database of the release before is brought up to date", async () => {
   const pool = testPool(server.url);
   await migrate(pool, { schema });
   await server.run(`drop table ${schema}.lull_mark;
-    drop function ${schema}.lull_rewrite_log;
-    delete from ${schema}.lull_schema where version = 3`);
+    drop function ${schema}.lull_rewrite_log, ${schema}.lull_exchange_many, ${schema}.lull_load_many;
+    delete from ${schema}.lull_schema where version > 2`);
   const store = closing(postgres(pool, { schema, now }));
   expect((await store.exchange(writeAfter(null, "c", { append: 1 }))).kind).toBe("stored");
   await store.setPause?.({ sinceMs: startMs });
   expect((await store.due(0, 1)).paused).toEqual({ sinceMs: startMs });
-  expect(await migrate(pool, { schema })).toEqual({ from: 3, to: 3 });
+  expect(await migrate(pool, { schema })).toEqual({ from: 4, to: 4 });
 });
 
 test("a role that may not make tables is told what to do, and works once somebody did", async () => {
@@ -177,7 +178,7 @@ test("a role that may not make tables is told what to do, and works once somebod
   const error = await errorOf(store.load("c"));
   expect(error).toMatchObject({ code: "store-unavailable", retryable: false });
   expect(error.message).toContain("lull migrate");
-  expect(await migrate(testPool(server.url), { schema })).toEqual({ from: 0, to: 3 });
+  expect(await migrate(testPool(server.url), { schema })).toEqual({ from: 0, to: 4 });
   await server.run(`grant usage on schema ${schema} to ${role};
     grant select, insert, update, delete on all tables in schema ${schema} to ${role}`);
   expect((await store.exchange(writeAfter(null, "c", { append: 1 }))).kind).toBe("stored");

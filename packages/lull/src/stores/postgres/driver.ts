@@ -57,18 +57,23 @@ export interface PGliteLike {
 
 export type PostgresClient = PgPool | PostgresJs | PGliteLike;
 
+/** One trip to the server, as a driver sees it. */
+export interface Trip {
+  /** Why nobody waits for it any more; null while somebody does. */
+  readonly over: Error | null;
+  /** The driver's, called at that moment: the connection is not to be trusted. */
+  onOver: (() => void) | null;
+}
+
 export interface Driver {
   /** Calls that may be under way at once; more wait in lull, where their time limit is kept. */
   readonly concurrency: number;
   /** True when the data lives and dies with this process. */
   readonly inMemory: boolean;
-  /**
-   * Runs one statement; asks for its values when there is a connection to send them on. When `signal` aborts, nobody
-   * waits any more, and the connection is not to be trusted.
-   */
-  query(text: string, values: () => readonly Value[], signal: AbortSignal): Promise<Row[]>;
+  /** Runs one statement; asks for its values when there is a connection to send them on. */
+  query(text: string, values: () => readonly Value[], trip: Trip): Promise<Row[]>;
   /** Runs several statements, without values, in one transaction. */
-  script(text: string, signal: AbortSignal): Promise<void>;
+  script(text: string, trip: Trip): Promise<void>;
   /** Hears notifications, on a connection of its own, until told to stop; `onLost` when it hears no more. */
   listen(channel: string, onNotify: (payload: string) => void, onLost: () => void): Promise<() => Promise<void>>;
   /** Closes the client. */

@@ -39,6 +39,15 @@ const unprepared = ["26000", "42P05"];
 /** Longer than an index takes; characters that the encoding does not have. */
 const unstorable = ["54000", "22021", "22P05"];
 
+/**
+ * The server refused the statement, and so has undone all of it: bad data, a constraint, a conflict of transactions, no
+ * room, a limit of its own. Not a connection that broke, which leaves the outcome unknown.
+ */
+export function isUndone(error: unknown): boolean {
+  const state = stateOf(LullError.isInstance(error) ? (error as LullError).cause : error);
+  return state !== null && (/^(22|23|40|53|54)/.test(state) || state === "57014");
+}
+
 export function toStoreError(error: unknown): LullError {
   if (LullError.isInstance(error)) return error;
   const message = error instanceof Error ? error.message || error.name : String(error);

@@ -6,18 +6,29 @@
 import { systemClock } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { ConversationId, ConversationRecord, Revision } from "../../model.ts";
-import type { Clock, DueTimer, Durability, ListFilter, Pause, Store } from "../../ports.ts";
+import type { Clock, DueTimer, Durability, ListFilter, Loaded, Pause, Store } from "../../ports.ts";
 import { decodeRecord } from "../codec.ts";
 import { checkId, checkList, checkPause, checkRewrite, checkWrite, logBounds, pageSize } from "../write.ts";
+import { batches } from "./batch.ts";
 import { type Driver, driverOf, type PostgresClient, type Row, type Value } from "./driver.ts";
-import { answerOf, encodeWrite, entryOf, times } from "./exchange.ts";
+import {
+  answerOf,
+  answersOfMany,
+  type EncodedWrite,
+  encodeWrite,
+  entryOf,
+  valuesOf,
+  valuesOfMany,
+} from "./exchange.ts";
 import { hints } from "./hints.ts";
-import { type Lanes, lanes, type Step } from "./lanes.ts";
-import { afterPrefix, integer, integerOrNull } from "./rows.ts";
+import { type Lanes, lanes, type OwnTrip } from "./lanes.ts";
+import { answerOfLoad, answersOfLoads, type Question } from "./load.ts";
+import { afterPrefix, arrayText, integer, integerOrNull } from "./rows.ts";
 import { type Found, prepareSchema } from "./schema.ts";
 import { checkSchema, type StatementName, statementsIn } from "./sql.ts";
 import { migrations } from "./statements.ts";
 import { type Ask, eraseConversation, pruneLogs, pruneSeen, repairPage, rewriteLog } from "./upkeep.ts";
+import { watch } from "./watch.ts";
 
 export type { PGliteLike, PgPool, PgPoolClient, PostgresClient, PostgresJs } from "./driver.ts";
 
@@ -83,7 +94,8 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
         : null;
   const clock = options.clock ?? systemClock({ unref: true });
   const sql = statementsIn(schema);
-  const trips = lanes(driver.concurrency, timeLimitMs, clock);
+  const limits = watch(clock);
+  const trips = lanes(driver.concurrency, timeLimitMs, limits);
   const reported = new Set<ConversationId>();
   const hinting =
     hintDriver &&
@@ -120,16 +132,68 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
     return opening;
   }
 
-  type Values = (waitedMs: number) => readonly Value[];
-
-  async function trip(step: Step, text: string, values: Values): Promise<Row[]> {
+  /** Values are made when there is a connection to send them on. */
+  async function trip(trip: OwnTrip, text: string, values: () => readonly Value[]): Promise<Row[]> {
     await ready();
-    return step((signal, waitedMs) => driver.query(text, () => values(waitedMs()), signal));
+    return trips.ride(trip, () => driver.query(text, values, trip));
   }
 
   function ask(text: string, values: readonly Value[] = []): Promise<Row[]> {
-    return trips.call((step) => trip(step, text, () => values));
+    return trips.call((own) => trip(own, text, () => values));
   }
+
+  interface Exchange {
+    write: EncodedWrite;
+    /** When it was decided, and when it was asked for. */
+    decidedAtMs: number;
+    sinceMs: number;
+    clockMs: number | null;
+  }
+
+  /** Time spent waiting for a connection is no fault of the caller's clock. */
+  function callerMs({ decidedAtMs, sinceMs, clockMs }: Exchange): number {
+    return clockMs === null ? decidedAtMs + Math.round(clock.monotonic() - sinceMs) : decidedAtMs;
+  }
+
+  const exchanges = batches<Exchange, Awaited<ReturnType<Store["exchange"]>>>({
+    trips,
+    watch: limits,
+    idOf: ({ write }) => write.id,
+    sizeOf: ({ write }) => write.size,
+    alike: (one, other) => one.clockMs === other.clockMs,
+    async one(asked, own) {
+      const rows = await trip(own, sql.exchange, () =>
+        valuesOf(asked.write, { clockMs: asked.clockMs, callerMs: callerMs(asked) }),
+      );
+      return answerOf(asked.write, rows);
+    },
+    async many(asked, own) {
+      const writes = asked.map(({ write }) => write);
+      const rows = await trip(own, sql.exchangeMany, () =>
+        valuesOfMany(writes, asked.map(callerMs), asked[0]?.clockMs ?? null),
+      );
+      return answersOfMany(writes, rows);
+    },
+  });
+
+  const loads = batches<Question, Loaded>({
+    trips,
+    watch: limits,
+    idOf: ({ id }) => id,
+    sizeOf: ({ id }) => id.length,
+    alike: (one, other) => one.clockMs === other.clockMs,
+    one: async (question, own) =>
+      answerOfLoad(question, await trip(own, sql.load, () => [question.clockMs, question.id, question.logFrom])),
+    many: async (questions, own) =>
+      answersOfLoads(
+        questions,
+        await trip(own, sql.loadMany, () => [
+          questions[0]?.clockMs ?? null,
+          arrayText(questions.map(({ id }) => id)),
+          arrayText(questions.map(({ logFrom }) => logFrom)),
+        ]),
+      ),
+  });
 
   /** Null, and a report, for what this release cannot read: other conversations must not wait for it. */
   function readable(id: ConversationId, text: string | null): ConversationRecord | null {
@@ -157,31 +221,19 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
     async load(id, { logFrom } = {}) {
       open();
       checkId(id);
-      const rows = await ask(sql.load, [clockMs(), id, logFrom ?? null]);
-      let record: ConversationRecord | null = null;
-      const log = [];
-      for (const [, seq, text] of rows) {
-        if (seq === null) continue;
-        if (integer(seq) === 0) record = decodeRecord(id, String(text));
-        else log.push(entryOf(id, seq, text));
-      }
-      return { record, log, nowMs: nowOf(rows) };
+      return loads.ask({ id, logFrom: logFrom ?? null, clockMs: clockMs() });
     },
 
     async exchange(wanted) {
       open();
       checkWrite(wanted);
       const write = encodeWrite(wanted);
-      const { nowMs } = wanted;
-      const atMs = clockMs();
-      const rows = await trips.call((step) =>
-        // Time spent waiting for a connection is no fault of the caller's clock.
-        trip(step, sql.exchange, (waitedMs) => [
-          ...times(atMs, atMs === null ? nowMs + waitedMs : nowMs),
-          ...write.values,
-        ]),
-      );
-      const answer = answerOf(write, rows);
+      const answer = await exchanges.ask({
+        write,
+        decidedAtMs: wanted.nowMs,
+        sinceMs: clock.monotonic(),
+        clockMs: clockMs(),
+      });
       if (answer.kind === "stored") hinting?.send(write.id);
       return answer;
     },
@@ -308,6 +360,7 @@ export function postgres(client: PostgresClient, options: PostgresOptions = {}):
 
   async function finish(): Promise<void> {
     await trips.idle();
+    limits.stop();
     await hinting?.close();
     if (hintDriver !== driver) hintDriver?.leave();
     if (options.closeClient) await driver.end();
@@ -335,10 +388,13 @@ export async function migrate(
   const { schema = "lull", timeLimitMs = 600_000, clock = systemClock() } = options;
   checkSchema(schema);
   const driver = driverOf(client, { prepare: false });
+  const limits = watch(clock);
   try {
-    const { from, to } = await openSchema(driver, schema, lanes(1, timeLimitMs, clock), timeLimitMs, clock.now());
+    const trips = lanes(1, timeLimitMs, limits);
+    const { from, to } = await openSchema(driver, schema, trips, timeLimitMs, clock.now());
     return { from, to };
   } finally {
+    limits.stop();
     driver.leave();
   }
 }
@@ -351,8 +407,9 @@ function openSchema(
   nowMs: number,
 ): Promise<Found> {
   const ask: Ask = (text, values = []) =>
-    trips.call((step) => step((signal) => driver.query(text, () => values, signal)));
-  const script = (text: string) => trips.call((step) => step((signal) => driver.script(text, signal)), scriptLimitMs);
+    trips.call((trip) => trips.ride(trip, () => driver.query(text, () => values, trip)));
+  const script = (text: string) =>
+    trips.call((trip) => trips.ride(trip, () => driver.script(text, trip)), scriptLimitMs);
   return prepareSchema(
     { ask, script },
     statementsIn(schema),

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Driver, PgPool, PgPoolClient, Row } from "./driver.ts";
+import type { Driver, PgPool, PgPoolClient, Row, Trip } from "./driver.ts";
 import { isReadOnly } from "./faults.ts";
 
 const ignore = () => {};
@@ -29,23 +29,22 @@ export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Drive
   }
 
   /** Connections are taken by hand, because only so can one that hangs be thrown away. */
-  async function withClient<T>(signal: AbortSignal, use: (client: PgPoolClient) => Promise<T>): Promise<T> {
+  async function withClient<T>(trip: Trip, use: (client: PgPoolClient) => Promise<T>): Promise<T> {
     const client = await connect();
     let released = false;
     const release = (destroy: boolean) => {
       if (released) return;
       released = true;
-      signal.removeEventListener("abort", giveUp);
+      trip.onOver = null;
       client.release(destroy);
       // Kept listening when destroyed: it may break once more while it closes.
       if (!destroy) client.removeListener("error", ignore);
     };
-    const giveUp = () => release(true);
-    if (signal.aborted) {
+    if (trip.over !== null) {
       release(false);
-      throw signal.reason;
+      throw trip.over;
     }
-    signal.addEventListener("abort", giveUp);
+    trip.onOver = () => release(true);
     try {
       const result = await use(client);
       release(false);
@@ -66,13 +65,13 @@ export function pgDriver(pool: PgPool, { prepare }: { prepare: boolean }): Drive
   return {
     concurrency: max ?? 10,
     inMemory: false,
-    query: (text, values, signal) =>
-      withClient(signal, async (client) => {
+    query: (text, values, trip) =>
+      withClient(trip, async (client) => {
         const config = { text, values: [...values()], rowMode: "array", ...(prepare ? { name: nameOf(text) } : {}) };
         const { rows } = (await client.query(config)) as { rows: Row[] };
         return rows;
       }),
-    script: (text, signal) => withClient(signal, (client) => client.query(text) as Promise<void>),
+    script: (text, trip) => withClient(trip, (client) => client.query(text) as Promise<void>),
     async listen(channel, onNotify, onLost) {
       const { Client } = pool as { Client?: new (options: unknown) => PgClient };
       if (Client === undefined) throw new Error("the pool has no Client to make a connection for hints");

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import type { Driver, PostgresJs, Row } from "./driver.ts";
+import type { Driver, PostgresJs, Row, Trip } from "./driver.ts";
 
 /** It sends several statements along one connection without waiting; more than a few would only queue there. */
 const perConnection = 8;
@@ -21,22 +21,23 @@ interface Query extends Promise<unknown> {
 export function postgresJsDriver(sql: PostgresJs): Driver {
   const { max } = sql.options as { max?: number };
 
-  function run<T>(query: Query, result: (query: Query) => Promise<T>, signal: AbortSignal): Promise<T> {
+  function run<T>(query: Query, result: (query: Query) => Promise<T>, trip: Trip): Promise<T> {
     // One that waits for a connection is taken back. One under way is left alone: its cancelling is a connection of
     // its own whose failure nobody could catch.
-    const giveUp = () => {
+    trip.onOver = () => {
       if (!query.active && query.state === null) query.cancel();
     };
-    signal.addEventListener("abort", giveUp);
-    return result(query).finally(() => signal.removeEventListener("abort", giveUp));
+    return result(query).finally(() => {
+      trip.onOver = null;
+    });
   }
 
   return {
     concurrency: (max ?? 10) * perConnection,
     inMemory: false,
-    query: (text, values, signal) =>
-      run(sql.unsafe(text, [...values()], { prepare: true }) as Query, (query) => query.values(), signal),
-    script: (text, signal) => run(sql.unsafe(text) as Query, async (query) => void (await query), signal),
+    query: (text, values, trip) =>
+      run(sql.unsafe(text, [...values()], { prepare: true }) as Query, (query) => query.values(), trip),
+    script: (text, trip) => run(sql.unsafe(text) as Query, async (query) => void (await query), trip),
     async listen(channel, onNotify) {
       // It listens on a connection of its own, and again by itself whenever that breaks.
       const { unlisten } = await sql.listen(channel, onNotify);

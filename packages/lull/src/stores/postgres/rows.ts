@@ -17,8 +17,10 @@ export function integerOrNull(value: unknown): number | null {
 }
 
 /** An array as Postgres writes it: a text, because drivers differ in how they encode arrays. */
-export function arrayText(values: readonly (string | number)[]): string {
-  const items = values.map((value) => (typeof value === "number" ? value : `"${value.replace(/["\\]/g, "\\$&")}"`));
+export function arrayText(values: readonly (string | number | null)[]): string {
+  const items = values.map((value) =>
+    value === null ? "NULL" : typeof value === "number" ? value : `"${value.replace(/["\\]/g, "\\$&")}"`,
+  );
   return `{${items.join()}}`;
 }
 
