@@ -80,7 +80,7 @@ describe("what is asked at once goes together", () => {
     const { rows } = await db.query<{ id: string }>(`select r.id, r.seq, l.entry, t.wake_at_ms, s.key
       from ${schema}.lull_record r left join ${schema}.lull_log l on l.conversation = r.id
       left join ${schema}.lull_timer t on t.conversation = r.id left join ${schema}.lull_seen s on s.conversation = r.id
-      order by r.id, l.seq`);
+      order by r.id, l.seq, s.key`);
     return rows;
   };
 
