@@ -143,9 +143,11 @@ function check(spec: SettingSpec, value: unknown): { value: unknown } | { rule: 
     case "integer": {
       const least = spec.least ?? 0;
       const most = spec.most ?? Number.MAX_SAFE_INTEGER;
+      if (spec.choices?.includes(value as string)) return { value };
+      const words = spec.choices === undefined ? "" : `, or one of ${spec.choices.join(", ")}`;
       const number = typeof value === "string" && /^\d{1,16}$/.test(value) ? Number(value) : value;
       if (typeof number !== "number" || !Number.isInteger(number) || number < least || number > most)
-        return { rule: `a whole number from ${least} to ${most}` };
+        return { rule: `a whole number from ${least} to ${most}${words}` };
       return { value: number };
     }
     case "choice":

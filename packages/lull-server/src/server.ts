@@ -6,7 +6,7 @@
 import { Lull, type LullOptions, memory, type Store } from "lull";
 import { createApp } from "./app/index.ts";
 import { checkExposure } from "./auth.ts";
-import { type Bots, createBots } from "./bots/index.ts";
+import { type Bots, createBots, debounceOf } from "./bots/index.ts";
 import { type Channels, createChannels } from "./channels/index.ts";
 import { ConfigError } from "./config.ts";
 import { engines } from "./engines.ts";
@@ -51,7 +51,7 @@ export function lullOptions(config: Config): Omit<LullOptions, "store" | "respon
   const given = <K extends string, V>(key: K, value: V | undefined) =>
     value === undefined ? {} : ({ [key]: value } as { [P in K]: V });
   return {
-    debounce: { quietMs: config.quietMs, ...given("startMs", config.startMs), ...given("maxWaitMs", config.maxWaitMs) },
+    debounce: debounceOf(config),
     whenBusy: config.whenBusy,
     lease: { leaseMs: config.leaseMs, turnTimeoutMs: config.turnTimeoutMs, ...given("renewMs", config.renewMs) },
     limits: {

@@ -22,6 +22,7 @@ export interface SettingSpec {
   defaultDoc?: string;
   least?: number;
   most?: number;
+  /** Of a choice; of an integer: words that may stand in its place. */
   choices?: readonly string[];
   /** Never printed; may come from a file. */
   secret?: true;
@@ -226,12 +227,23 @@ export const settings = {
 
   quietMs: ms("Timing", defaults.quietMs, "Quiet after which an answer may go out"),
   startMs: {
-    ...msOrUnset("Timing", "Quiet after which the model may start; at most quietMs"),
+    ...msOrUnset(
+      "Timing",
+      "Quiet after which the model may start; at most quietMs. eager: 300; frugal: as late as the model's own time allows",
+    ),
+    choices: ["eager", "frugal"],
     defaultDoc: `${defaults.startMs}, or quietMs if that is less`,
   },
   maxWaitMs: {
     ...msOrUnset("Timing", "Hard cap on waiting, from the first unanswered message"),
     defaultDoc: `${defaults.maxWaitMs}, or quietMs if that is more`,
+  },
+  adaptive: {
+    kind: "choice",
+    group: "Timing",
+    default: "off",
+    choices: ["on", "off"],
+    doc: "on: each user's quiet is learnt, from 0.5 to 1.7 times quietMs, by whether they were still typing when an answer came",
   },
   typingMs: ms("Timing", defaults.typingMs, "How long one typing event holds the window", 1, day),
   incompleteMs: ms("Timing", defaults.incompleteMs, "How long an incomplete message holds the window", 1, day),
@@ -489,7 +501,7 @@ export type SettingName = keyof typeof settings;
 export const settingNames = Object.keys(settings) as SettingName[];
 
 type Of<S extends SettingSpec> = S["kind"] extends "integer"
-  ? number
+  ? number | (S extends { choices: readonly (infer C)[] } ? C : never)
   : S["kind"] extends "list"
     ? string[]
     : S extends { choices: readonly (infer C)[] }

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { joinId, splitId } from "../src/bots/ids.ts";
+import { debounceOf } from "../src/bots/index.ts";
 import { ConfigError, loadConfig } from "../src/config.ts";
 import { silent } from "../src/log.ts";
 import { createServer } from "../src/server.ts";
@@ -245,6 +246,20 @@ describe("settings of bots", () => {
       "bots.none must be an object",
     ])
       expect(told).toContain(piece);
+  });
+
+  test("a bot's window has words of its own, as the library has them", async () => {
+    const bots = {
+      eager: { debounce: { quietMs: 100, startMs: "eager", adaptive: true } },
+      plain: { debounce: { quietMs: 100, adaptive: false } },
+    };
+    const { config } = await (await settings({ bots })).read();
+    const windows = Object.values(config.bots ?? {}).map(debounceOf);
+    expect(windows).toEqual([{ quietMs: 100, startMs: "eager", adaptive: true }, { quietMs: 100 }]);
+    expect(await refused({ bots: { shop: { debounce: { quietMs: 100, startMs: "soon" } } } })).toContain(
+      "bots.shop.debounce.startMs must be a whole number from 0 to 315360000000, or one of eager, frugal",
+    );
+    expect(await refused({ bots: { shop: { debounce: { adaptive: 1 } } } })).toContain("must be one of on, off");
   });
 
   test("what only shows when a bot is made is told for all of them", async () => {

@@ -27,6 +27,21 @@ describe("settings", () => {
     expect(origins).toMatchObject({ quietMs: "--quiet-ms", port: "LULL_PORT" });
   });
 
+  test("the window's own words reach the engine", async () => {
+    const cwd = await folder();
+    const windowOf = async (env: Record<string, string>) =>
+      lullOptions((await loadConfig({ cwd, env })).config).debounce;
+    expect(await windowOf({})).toEqual({ quietMs: 6_000 });
+    expect(await windowOf({ LULL_START_MS: "eager", LULL_ADAPTIVE: "on" })).toEqual({
+      quietMs: 6_000,
+      startMs: "eager",
+      adaptive: true,
+    });
+    expect(await windowOf({ LULL_START_MS: "frugal" })).toEqual({ quietMs: 6_000, startMs: "frugal" });
+    expect(await windowOf({ LULL_START_MS: "250" })).toEqual({ quietMs: 6_000, startMs: 250 });
+    expect(await refused({ cwd, env: { LULL_START_MS: "soon" } })).toContain("or one of eager, frugal");
+  });
+
   test("PORT and OPENAI_* stand in for ours", async () => {
     const cwd = await folder();
     const env = { PORT: "90", OPENAI_API_KEY: "k", OPENAI_BASE_URL: "http://x/v1" };

@@ -31,8 +31,13 @@ interface Bot {
 /** An attempt of a bot that this process does not know is repeated this late: another process may be newer. */
 const strangerMs = 60_000;
 
-export function debounceOf({ quietMs, startMs, maxWaitMs }: Config): Debounce {
-  return { quietMs, ...(startMs === undefined ? {} : { startMs }), ...(maxWaitMs === undefined ? {} : { maxWaitMs }) };
+export function debounceOf({ quietMs, startMs, maxWaitMs, adaptive }: Config): Debounce {
+  return {
+    quietMs,
+    ...(startMs === undefined ? {} : { startMs }),
+    ...(maxWaitMs === undefined ? {} : { maxWaitMs }),
+    ...(adaptive === "on" && { adaptive: true }),
+  };
 }
 
 /** @throws ConfigError with every problem of every bot. */

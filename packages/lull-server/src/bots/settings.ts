@@ -25,7 +25,7 @@ const own = [
   "webhookAuthorization",
 ] as const satisfies readonly SettingName[];
 const ownKeys = [...own, "debounce", "keys"];
-const times = ["quietMs", "startMs", "maxWaitMs"] as const;
+const times = ["quietMs", "startMs", "maxWaitMs", "adaptive"] as const;
 
 type Check = (spec: SettingSpec, value: unknown) => { value: unknown } | { rule: string };
 
@@ -101,7 +101,12 @@ function readTimes(
       problems.push(`${where}.debounce: unknown key ${JSON.stringify(key)}; known: ${times.join(", ")}.`);
   // A bot's own quiet does not go with the server's other times.
   Object.assign(bot, { startMs: undefined, maxWaitMs: undefined });
-  for (const name of times) if (debounce[name] !== undefined) take(name, debounce[name], `${where}.debounce.${name}`);
+  for (const name of times) {
+    const value = debounce[name];
+    // As the library has it, or as the server's own setting.
+    const asSetting = name === "adaptive" && typeof value === "boolean" ? (value ? "on" : "off") : value;
+    if (value !== undefined) take(name, asSetting, `${where}.debounce.${name}`);
+  }
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

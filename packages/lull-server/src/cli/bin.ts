@@ -20,9 +20,7 @@ function withSettings(command: Command): Command {
     const spec: SettingSpec = settings[name];
     const value =
       spec.kind === "integer"
-        ? name.endsWith("Ms")
-          ? "ms"
-          : "n"
+        ? [name.endsWith("Ms") ? "ms" : "n", ...(spec.choices ?? [])].join("|")
         : spec.kind === "choice"
           ? (spec.choices ?? []).join("|")
           : spec.kind;
