@@ -1,6 +1,6 @@
 /**
- * Calls that wait together go together: while as many batches are under way as the server does well with, further
- * calls gather, and the next batch takes them all. One that finds nothing under way goes at once, and alone.
+ * Calls that wait together go together: while two batches are under way further calls gather, and the next batch takes
+ * them all. One that finds nothing under way goes at once, and alone.
  *
  * @module
  */
@@ -9,7 +9,7 @@ import { LullError } from "../../errors.ts";
 import type { ConversationId } from "../../model.ts";
 import { isUndone, toStoreError } from "./faults.ts";
 import { giveUp, type Lanes, newTrip, type OwnTrip } from "./lanes.ts";
-import type { Watch } from "./watch.ts";
+import type { Limit, Watch } from "./watch.ts";
 
 /** What the server left out of a batch: it has to go alone. */
 export const alone = Symbol("alone");
@@ -39,18 +39,20 @@ interface Member<Question, Answer> {
   reject(error: unknown): void;
 }
 
-/** Batches under way: one is being worked on while another is synced to the disk. */
+/** Batches under way: one is being worked on while another is synced to the disk. More would only be smaller. */
 const width = 2;
+/** One that takes longer counts no more: a conversation that waits, or a connection that hangs, holds up no others. */
+const slowMs = 100;
 const most = 64;
 const mostSize = 500_000;
-/** One that takes longer holds up no others: its connection may hang. */
-const slowMs = 250;
 
 export function batches<Question, Answer>(options: BatchOptions<Question, Answer>): Batches<Question, Answer> {
   const { trips, watch, idOf, sizeOf, alike, one, many } = options;
   let waiting: Member<Question, Answer>[] = [];
-  let underWay = 0;
+  /** When each batch under way was sent, by the monotonic clock; the oldest first. */
+  const underWay = new Set<{ atMs: number }>();
   let pumping = false;
+  let nudge: Limit | null = null;
 
   /** Not at once: what is asked in the same turn of the event loop goes together. */
   function pumpSoon(): void {
@@ -61,10 +63,28 @@ export function batches<Question, Answer>(options: BatchOptions<Question, Answer
 
   function pump(): void {
     pumping = false;
-    while (waiting.length > 0 && underWay < width) {
+    while (waiting.length > 0) {
+      const waitMs = untilNext();
+      if (waitMs > 0) return wakeIn(waitMs);
       const group = take();
       if (group.length > 0) void send(group);
     }
+  }
+
+  function wakeIn(ms: number): void {
+    if (nudge !== null) return;
+    nudge = watch.add(ms, () => {
+      nudge = null;
+      pump();
+    });
+  }
+
+  /** Until the next batch may be sent, if none ends before. */
+  function untilNext(): number {
+    const nowMs = watch.nowMs();
+    const counted = [...underWay].filter(({ atMs }) => nowMs - atMs < slowMs);
+    const [oldest] = counted;
+    return oldest === undefined || counted.length < width ? 0 : oldest.atMs + slowMs - nowMs;
   }
 
   /** Those that have waited longest, in the order of their ids, which is the same in every process. */
@@ -92,21 +112,18 @@ export function batches<Question, Answer>(options: BatchOptions<Question, Answer
   }
 
   async function send(group: Member<Question, Answer>[]): Promise<void> {
-    underWay += 1;
-    let counted = true;
-    const makeRoom = () => {
-      if (counted) underWay -= 1;
-      counted = false;
+    const sent = { atMs: watch.nowMs() };
+    underWay.add(sent);
+    const over = () => {
+      underWay.delete(sent);
       pumpSoon();
     };
-    const slow = watch.add(slowMs, makeRoom);
     try {
       const [only] = group;
       if (group.length === 1 && only) await sendAlone(only);
-      else await sendTogether(group, makeRoom);
+      else await sendTogether(group, over);
     } finally {
-      watch.remove(slow);
-      makeRoom();
+      over();
     }
   }
 
@@ -115,7 +132,7 @@ export function batches<Question, Answer>(options: BatchOptions<Question, Answer
     return one(question, trip).then(resolve, reject);
   }
 
-  async function sendTogether(group: Member<Question, Answer>[], makeRoom: () => void): Promise<void> {
+  async function sendTogether(group: Member<Question, Answer>[], over: () => void): Promise<void> {
     const trip = newTrip();
     let left = group.length;
     for (const member of group) {
@@ -142,7 +159,7 @@ export function batches<Question, Answer>(options: BatchOptions<Question, Answer
       else for (const { reject } of group) reject(toStoreError(error));
     }
     if (again.length > 0) {
-      makeRoom();
+      over();
       await Promise.all(again);
     }
   }

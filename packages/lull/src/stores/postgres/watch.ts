@@ -13,6 +13,8 @@ export interface Limit {
 }
 
 export interface Watch {
+  /** The monotonic clock. */
+  nowMs(): number;
   /** Calls `late` once `ms` have passed, unless it is removed before. */
   add(ms: number, late: () => void): Limit;
   remove(limit: Limit): void;
@@ -53,6 +55,7 @@ export function watch(clock: Clock): Watch {
   }
 
   return {
+    nowMs: () => clock.monotonic(),
     add(ms, late) {
       const limit = { atMs: clock.monotonic() + ms, late };
       limits.add(limit);
