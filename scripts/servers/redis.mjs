@@ -58,6 +58,8 @@ export async function startRedis({ settings = {}, sentinel = false } = {}) {
   let running;
 
   async function start() {
+    const { exitCode = 0, signalCode = null } = running?.child ?? {};
+    if (exitCode === null && signalCode === null) throw new Error(`the server on port ${port} is running`);
     running = startProgram(path ?? "", [file, ...(sentinel ? ["--sentinel"] : [])], { cwd: folder.path });
     await untilReady(running, async () => {
       const info = String(await run("INFO", "persistence"));
@@ -228,6 +230,16 @@ export async function startCluster({ primaries = 3, replicas = 0, settings = {} 
       }
       return null;
     },
+    /** Those that have slots, or may have them, as a node of this cluster sees it. @param {RedisServer} [seenBy] */
+    async primaries(seenBy = first) {
+      const lines = String(await seenBy.run("CLUSTER", "NODES")).split("\n");
+      const primaries = new Set(
+        lines.filter((line) => / (myself,)?master /.test(line)).map((line) => line.split(" ")[0]),
+      );
+      return nodes.filter((_, index) => primaries.has(ids[index]));
+    },
+    /** The other node of a pair, with one replica of each primary. @param {RedisServer} node */
+    replicaOf: (node) => (replicas === 1 ? nodes[(nodes.indexOf(node) + primaries) % count] : undefined),
     async end() {
       for (const node of nodes) await node.end();
     },

@@ -10,7 +10,9 @@ import {
   startCluster,
   startRedis,
   startReplica,
+  startSentinel,
 } from "../../../../scripts/servers/redis.mjs";
+import { mendSlots, moveSlot } from "../../../../scripts/servers/slots.mjs";
 import { LullError } from "../../src/errors.ts";
 import { Lull } from "../../src/index.ts";
 import type { ConversationRecord } from "../../src/model.ts";
@@ -562,12 +564,48 @@ describe("a cluster", () => {
     const ids = Array.from({ length: 12 }, (_, index) => `c${index}`);
     const work = writer(store, ids);
     await pause(500);
-    for (const shard of [0, 1]) await migrate(cluster, slotOf(`{${shard}}`));
+    for (const shard of [0, 1]) await moveSlot(cluster, slotOf(`{${shard}}`), await elsewhere(cluster, shard));
     await pause(500);
     await work.stop();
     await nothingLost(store, work.acknowledged);
     expect(work.acknowledged.size).toBe(ids.length);
     expect((await store.stats()).conversations).toBe(ids.length);
+  });
+
+  describe("whose slot is half moved", () => {
+    let cluster: RedisCluster;
+    beforeAll(async () => {
+      cluster = await startCluster({ settings: { appendonly: "yes" } });
+    });
+    afterAll(() => cluster?.end());
+
+    test.each(clientNames.flatMap((name) => (["go on", "come back"] as const).map((end) => ({ name, end }))))(
+      "refuses for now, and nothing is half written; with a node killed in the middle the keys $end, $name",
+      async ({ name, end }) => {
+        const store = testStore(cluster, { shards: 1, prefix: freshPrefix(), now }, name);
+        let write = writeAfter(null, "c", { append: 2 });
+        expect((await store.exchange(write)).kind).toBe("stored");
+        const slot = slotOf("{0}");
+        const to = await elsewhere(cluster, 0);
+        write = writeAfter(write.next, "c", { append: 1 });
+        let refused: unknown;
+        const open = async () => {
+          refused = (await timed(store.exchange(write))).error;
+          await to.stop("kill");
+        };
+        await expect(moveSlot(cluster, slot, to, { open })).rejects.toThrow();
+        await to.start();
+        // ioredis goes to and fro between both nodes; any word may be the last.
+        const reply = expect.stringMatching(/^(TRYAGAIN|ASK|MOVED)$/);
+        expect(refused).toMatchObject({ ...away, details: { reply } });
+        expect((refused as LullError).message).toContain("nothing was written");
+        await cluster.healthy();
+        expect(await mendSlots(cluster, { back: end === "come back" })).toBe(1);
+        expect((await cluster.ownerOf(slot)) === to).toBe(end === "go on");
+        await vi.waitFor(async () => expect((await store.exchange(write)).kind).toBe("stored"), 5_000);
+        expect(await store.load("c", { logFrom: 1 })).toMatchObject({ record: write.next, log: [{}, {}, {}] });
+      },
+    );
   });
 
   test.each(clientNames)("fails over, and what was acknowledged is there, %s", async (name) => {
@@ -602,23 +640,48 @@ describe("a cluster", () => {
   });
 });
 
-/** Moves a slot to another primary as redis-cli does: key by key, while others write. */
-async function migrate(cluster: RedisCluster, slot: number): Promise<void> {
-  const from = (await cluster.ownerOf(slot)) as RedisServer;
-  const to = cluster.nodes.find((node) => node !== from) as RedisServer;
-  const [fromId, toId] = [from, to].map((node) => cluster.ids[cluster.nodes.indexOf(node)] as string);
-  await to.run("CLUSTER", "SETSLOT", String(slot), "IMPORTING", fromId as string);
-  await from.run("CLUSTER", "SETSLOT", String(slot), "MIGRATING", toId as string);
-  for (;;) {
-    const keys = (await from.run("CLUSTER", "GETKEYSINSLOT", String(slot), "5")) as string[];
-    if (keys.length === 0) break;
-    await from.run("MIGRATE", "127.0.0.1", String(to.port), "", "0", "5000", "KEYS", ...keys);
-    await pause(20);
-  }
-  for (const node of [to, from, ...cluster.nodes]) {
-    await node.run("CLUSTER", "SETSLOT", String(slot), "NODE", toId as string);
-  }
+/** A primary that does not have the shard. */
+async function elsewhere(cluster: RedisCluster, shard: number): Promise<RedisServer> {
+  const owner = await cluster.ownerOf(slotOf(`{${shard}}`));
+  return (await cluster.primaries()).find((node) => node !== owner) as RedisServer;
 }
+
+// ---------------------------------------------------------------------------------------------
+
+test("a sentinel's failover: the new primary is found, and what was acknowledged is there, ioredis", async () => {
+  const primary = await own(startRedis());
+  await own(startReplica(primary));
+  await own(startReplica(primary));
+  const sentinel = await startSentinel(primary);
+  onTestFinished(() => sentinel.end());
+  const client = new Redis({ sentinels: [{ host: "127.0.0.1", port: sentinel.port }], name: sentinel.name });
+  client.on("error", () => {});
+  onTestFinished(() => client.disconnect());
+  const warnings: RedisWarning[] = [];
+  const onWarning = (warning: RedisWarning) => void warnings.push(warning);
+  // Both replicas are waited for: whichever takes over has everything.
+  const options = { waitMs: 500, timeLimitMs: 3_000, hints: true, onWarning };
+  const store = redis(client, { ...options, waitReplicas: 2 });
+  onTestFinished(() => store.close());
+  await vi.waitFor(() => store.stats(), 20_000);
+  expect(store.durability).toMatchObject({ class: "replicated" });
+  const work = writer(store, ["a", "b", "c", "d"]);
+  await vi.waitFor(() => expect(work.acknowledged.size).toBe(4), 10_000);
+  await primary.stop("kill");
+  const at = new Map(work.acknowledged);
+  // Back as a replica, as soon as the sentinel sees it: then two have what is written again.
+  await vi.waitFor(async () => {
+    const [, port] = (await sentinel.run("SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinel.name)) as string[];
+    expect(Number(port)).not.toBe(primary.port);
+  }, 20_000);
+  await primary.start();
+  await vi.waitFor(() => {
+    for (const [id, version] of work.acknowledged) expect(version).toBeGreaterThan(at.get(id) ?? 0);
+  }, 30_000);
+  await work.stop();
+  await nothingLost(store, work.acknowledged);
+  expect(warnings).toEqual([]);
+});
 
 // ---------------------------------------------------------------------------------------------
 

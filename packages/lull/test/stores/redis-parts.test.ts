@@ -161,6 +161,13 @@ describe("errors", () => {
   ])("%s stays until somebody acts", (message, code) => {
     expect(toStoreError(new Error(message))).toMatchObject({ code, retryable: false });
   });
+  test("the server's word is heard though ioredis wraps it", () => {
+    const wrapped = new Error(
+      "Too many Cluster redirections. Last error: ReplyError: TRYAGAIN Multiple keys request during rehashing of slot",
+    );
+    expect(toStoreError(wrapped)).toMatchObject({ retryable: true, details: { reply: "TRYAGAIN" } });
+    expect(toStoreError(wrapped).message).toContain("nothing was written");
+  });
   test("lull's own stay what they are", () => {
     const own = new LullError("store-closed", "x");
     expect(toStoreError(own)).toBe(own);

@@ -7,10 +7,13 @@
  */
 import { LullError } from "../../errors.ts";
 
+/** How ioredis passes on the server's last word, when a cluster has sent it to and fro too often. */
+const lastOfMany = /^Too many Cluster redirections\. Last error: (?:\w*Error: )?/;
+
 /** The first word of a server's error: "READONLY", "OOM". Null for an error of the client itself. */
 export function wordOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  return /^([A-Z]{3,}) /.exec(error.message)?.[1] ?? null;
+  return /^([A-Z]{3,}) /.exec(error.message.replace(lastOfMany, ""))?.[1] ?? null;
 }
 
 /** The server is a replica, or was made one: another is the primary now. */
@@ -18,12 +21,15 @@ export function isReadOnly(error: unknown): boolean {
   return wordOf(error) === "READONLY";
 }
 
+/** Keys of one call are in two places, or where the client has not looked yet: the call was not run at all. */
+const onItsWay = "the cluster's slot is on its way to another node; nothing was written";
+
 /** What waiting mends, and what helps it along. */
 const passing: Readonly<Record<string, string>> = {
   READONLY: "it is a replica; the primary is another server now",
-  MOVED: "the cluster's slots are being moved",
-  ASK: "the cluster's slots are being moved",
-  TRYAGAIN: "the cluster's slots are being moved",
+  MOVED: onItsWay,
+  ASK: onItsWay,
+  TRYAGAIN: onItsWay,
   CLUSTERDOWN: "the cluster has no primary for some slots; a failover may be under way",
   LOADING: "it is still loading its data",
   MASTERDOWN: "it is a replica without its primary",
