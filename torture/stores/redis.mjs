@@ -1,11 +1,11 @@
 // A Redis server of its own behind a proxy, shared by all workers; half of them use node-redis, half ioredis. Its
 // outages: a crash, connections ended by an administrator, a server that stands still, a network that goes silent, no
-// memory left. It keeps an append-only file, so what it has acknowledged survives its being killed.
+// memory left. It syncs its append-only file before it answers, so what it has acknowledged survives its being killed.
 
 import { startProxy } from "../../scripts/servers/proxy.mjs";
 import { redisMissing, startRedis } from "../../scripts/servers/redis.mjs";
 
-const settings = { appendonly: "yes", appendfsync: "everysec" };
+const settings = { appendonly: "yes", appendfsync: "always" };
 
 /** @type {import("./index.mjs").StoreAdapter} */
 export const redis = {

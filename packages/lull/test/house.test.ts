@@ -28,7 +28,7 @@ const mayImport: Record<string, readonly string[]> = {
   events: ["model"],
   ports: ["model"],
   clock: ["model", "errors", "ports"],
-  stores: ["model", "errors", "ports", "clock"],
+  stores: ["model", "errors", "ports", "clock", "stop"],
   channels: ["model", "errors", "ports", "clock", "intake", "turn"],
   options: ["model", "window", "errors", "events", "ports", "clock", "turn", "pace"],
   intake: ["model", "errors", "ports", "clock", "options"],

@@ -7,9 +7,9 @@
 import { nextTurn } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { ConversationId } from "../../model.ts";
+import type { Limit, Watch } from "../watch.ts";
 import { isUndone, toStoreError } from "./faults.ts";
 import { giveUp, type Lanes, newTrip, type OwnTrip } from "./lanes.ts";
-import type { Limit, Watch } from "./watch.ts";
 
 /** What the server left out of a batch: it has to go alone. */
 export const alone = Symbol("alone");

@@ -8,6 +8,7 @@ import { LullError } from "../../errors.ts";
 import type { ConversationId, ConversationRecord, Revision } from "../../model.ts";
 import type { Clock, DueTimer, Durability, ListFilter, Loaded, Pause, Store } from "../../ports.ts";
 import { decodeRecord } from "../codec.ts";
+import { watch } from "../watch.ts";
 import { checkId, checkList, checkPause, checkRewrite, checkWrite, logBounds, pageSize } from "../write.ts";
 import { batches } from "./batch.ts";
 import { type Driver, driverOf, type PostgresClient, type Row, type Value } from "./driver.ts";
@@ -28,7 +29,6 @@ import { type Found, prepareSchema } from "./schema.ts";
 import { checkSchema, type StatementName, statementsIn } from "./sql.ts";
 import { migrations } from "./statements.ts";
 import { type Ask, eraseConversation, pruneLogs, pruneSeen, repairPage, rewriteLog } from "./upkeep.ts";
-import { watch } from "./watch.ts";
 
 export type { PGliteLike, PgPool, PgPoolClient, PostgresClient, PostgresJs } from "./driver.ts";
 

@@ -5,9 +5,9 @@
  * @module
  */
 import type { LullError } from "../../errors.ts";
+import type { Watch } from "../watch.ts";
 import type { Trip } from "./driver.ts";
 import { tooLate, toStoreError } from "./faults.ts";
-import type { Watch } from "./watch.ts";
 
 export interface Lanes {
   /** Runs `work` within `limitMs`. Its trips to the server are rides. */

@@ -4,54 +4,52 @@
  *
  * @module
  */
-import { enough } from "../../clock.ts";
-import type { Clock } from "../../ports.ts";
+import { newStop, type Stop } from "../../stop.ts";
+import type { Watch } from "../watch.ts";
 import { tooLate, toStoreError } from "./faults.ts";
 
 export interface Calls {
   /**
-   * Waits for `work`, at most `limitMs`; then its signal aborts, and nobody waits any more. Rejects with errors of lull
+   * Waits for `work`, at most `limitMs`; then `over` is aborted, and nobody waits any more. Rejects with errors of lull
    * only.
    */
-  run<T>(work: (signal: AbortSignal) => Promise<T>, limitMs?: number): Promise<T>;
+  run<T>(work: (over: Stop) => Promise<T>, limitMs?: number): Promise<T>;
   /** Resolves when every call is over. */
   idle(): Promise<void>;
 }
 
-export function calls(usualLimitMs: number, clock: Clock): Calls {
-  const under = new Set<Promise<unknown>>();
-
-  async function within<T>(work: (signal: AbortSignal) => Promise<T>, limitMs: number): Promise<T> {
-    const done = new AbortController();
-    const over = new AbortController();
-    try {
-      const working = work(over.signal);
-      // Once it is too late nobody hears of its end.
-      working.catch(() => {});
-      const late = clock.sleep(limitMs, done.signal).then(() => {
-        if (done.signal.aborted) return new Promise<never>(() => {});
-        const error = tooLate(limitMs);
-        over.abort(error);
-        throw error;
-      });
-      return await Promise.race([working, late]);
-    } catch (error) {
-      throw toStoreError(error);
-    } finally {
-      done.abort(enough);
-    }
-  }
+export function calls(usualLimitMs: number, watch: Watch): Calls {
+  let under = 0;
+  const waiting: (() => void)[] = [];
 
   return {
-    run(work, limitMs = usualLimitMs) {
-      const call = within(work, limitMs);
-      under.add(call);
-      const forget = () => under.delete(call);
-      call.then(forget, forget);
-      return call;
+    run<T>(work: (over: Stop) => Promise<T>, limitMs = usualLimitMs) {
+      under += 1;
+      return new Promise<T>((resolve, reject) => {
+        const over = newStop();
+        let ended = false;
+        /** Once it is too late nobody hears of its end. */
+        const end = (tell: () => void) => {
+          if (ended) return;
+          ended = true;
+          watch.remove(limit);
+          under -= 1;
+          tell();
+          if (under === 0) for (const done of waiting.splice(0)) done();
+        };
+        const limit = watch.add(limitMs, () => {
+          const error = tooLate(limitMs);
+          over.abort(error);
+          end(() => reject(error));
+        });
+        work(over).then(
+          (value) => end(() => resolve(value)),
+          (error: unknown) => end(() => reject(toStoreError(error))),
+        );
+      });
     },
-    async idle() {
-      while (under.size > 0) await Promise.allSettled([...under]);
+    idle() {
+      return under === 0 ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve));
     },
   };
 }

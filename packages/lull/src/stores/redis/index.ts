@@ -4,11 +4,12 @@
  *
  * @module
  */
-import { enough, systemClock } from "../../clock.ts";
+import { systemClock } from "../../clock.ts";
 import { LullError } from "../../errors.ts";
 import type { ConversationId, ConversationRecord } from "../../model.ts";
 import type { Clock, DueTimer, Durability, ListFilter, Pause, Store } from "../../ports.ts";
 import { decodeRecord } from "../codec.ts";
+import { watch } from "../watch.ts";
 import { checkId, checkList, checkPause, checkRewrite, checkWrite, logBounds, pageSize } from "../write.ts";
 import { calls } from "./calls.ts";
 import { confirm } from "./confirm.ts";
@@ -122,7 +123,8 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
   }
   const driver = driverOf(client);
   const clock = options.clock ?? systemClock({ unref: true });
-  const trips = calls(timeLimitMs, clock);
+  const limits = watch(clock);
+  const trips = calls(timeLimitMs, limits);
   const counted = ledger(clock.random);
   const confirmed =
     waitReplicas === 0
@@ -183,7 +185,12 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
         known,
       );
       const mine = opening;
-      const over = new AbortController();
+      // A client that connects while the network is silent may wait for the greeting for ever, and all calls behind it.
+      const limit = limits.add(Math.floor(timeLimitMs * 0.9), () => {
+        if (opening !== mine) return;
+        opening = null;
+        connectAnew("");
+      });
       mine
         .then(
           (opened) => {
@@ -195,13 +202,7 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
             if (LullError.isInstance(error)) refused = { error, atMs: clock.monotonic() };
           },
         )
-        .finally(() => over.abort(enough));
-      // A client that connects while the network is silent may wait for the greeting for ever, and all calls behind it.
-      void clock.sleep(Math.floor(timeLimitMs * 0.9), over.signal).then(() => {
-        if (over.signal.aborted || opening !== mine) return;
-        opening = null;
-        connectAnew("");
-      });
+        .finally(() => limits.remove(limit));
     }
     return (await opening).identity;
   }
@@ -233,11 +234,10 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
   }
 
   async function send(key: string, command: readonly string[]): Promise<unknown> {
-    const over = new AbortController();
     const sentAtMs = clock.monotonic();
     // In time for whoever tries again after the time limit. In a cluster, others' answers came from other nodes.
-    void clock.sleep(Math.floor(timeLimitMs * 0.9), over.signal).then(() => {
-      if (!over.signal.aborted && (driver.cluster || answeredAtMs < sentAtMs)) connectAnew(key);
+    const limit = limits.add(Math.floor(timeLimitMs * 0.9), () => {
+      if (driver.cluster || answeredAtMs < sentAtMs) connectAnew(key);
     });
     try {
       const reply = await driver.call(key, command);
@@ -246,7 +246,7 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     } catch (error) {
       throw refusal(error, key);
     } finally {
-      over.abort(enough);
+      limits.remove(limit);
     }
   }
 
@@ -256,11 +256,11 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     runScript(name, scriptKeys, args, (parts) => send(scriptKeys[0] ?? "", parts));
 
   const run = (name: ScriptName, scriptKeys: readonly string[], args: readonly string[]) =>
-    trips.run(async (signal) => {
+    trips.run(async (over) => {
       await ready();
       // What was promised to be gone must not come back with a failover.
       const promised = name === "erase" || name === "rewrite";
-      if (confirmed !== null && promised) return confirmed.call(name, scriptKeys, () => args, signal);
+      if (confirmed !== null && promised) return confirmed.call(name, scriptKeys, () => args, over.signal);
       return runOn(name, scriptKeys, () => args);
     });
 
@@ -282,14 +282,14 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
     scriptKeys: readonly string[],
     args: (waitedMs: number) => readonly string[],
   ): Promise<Answer> {
-    return trips.run((signal) =>
+    return trips.run((over) =>
       knowing(async (identity) => {
         const mark = counted.before(shard);
         const all = (waitedMs: number) => [identity, counted.bucket, clockText(), ...args(waitedMs)];
         const reply =
           confirmed === null || name === "log"
             ? await runOn(name, scriptKeys, () => all(0))
-            : await confirmed.call(name, scriptKeys, all, signal);
+            : await confirmed.call(name, scriptKeys, all, over.signal);
         const answer = answerOf(reply);
         if (answer.kind === "lost") return "lost";
         notice(mark, answer.count, answer.kind === "stored" && answer.text === "");
@@ -563,11 +563,11 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
       const text = pause === null ? "" : JSON.stringify(pause);
       const times = await Promise.all(
         together(everyShard).map((some) =>
-          trips.run((signal) =>
+          trips.run((over) =>
             knowing(async (identity) => {
               const metas = some.map((shard) => keys.shard(shard).meta);
               const args = () => [identity, counted.bucket, clockText(), text];
-              const reply = await (confirmed?.call("pause", metas, args, signal) ?? runOn("pause", metas, args));
+              const reply = await (confirmed?.call("pause", metas, args, over.signal) ?? runOn("pause", metas, args));
               const [kind, now] = reply as [string, string];
               return kind === "lost" ? "lost" : Number(now);
             }),
@@ -598,6 +598,7 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
 
   async function finish(): Promise<void> {
     await trips.idle();
+    limits.stop();
     await hinting?.close();
     confirmed?.close();
     // A client that is broken is gone either way.

@@ -106,7 +106,8 @@ export function durabilityOf(found: readonly Server[], waitReplicas: number): Du
       return { class: all ? "replicated" : "disk", note: `${note} ${copied}` };
     }
     case "everysec": {
-      const note = "A crash of the server's machine may lose the last second or two (appendfsync everysec).";
+      const note =
+        "A crash of the server's machine, or of Redis alone while its disk is slow, may lose the last second or two (appendfsync everysec).";
       return { class: all ? "replicated" : "bounded", note: `${note} ${copied}` };
     }
     case "no": {

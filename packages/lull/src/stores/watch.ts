@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { enough } from "../../clock.ts";
-import type { Clock } from "../../ports.ts";
+import { enough } from "../clock.ts";
+import type { Clock } from "../ports.ts";
 
 export interface Limit {
   readonly atMs: number;
