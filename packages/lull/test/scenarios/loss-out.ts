@@ -67,7 +67,7 @@ export const lossOut: Scenarios = {
       };
       await Promise.all([command("a", true), w.until(60_000)]);
       await Promise.all([command("b", false), w.until(120_000)]);
-      assert.deepEqual(shown, ["23500 in place: re: a", "81750 as a message: re: b"]);
+      assert.deepEqual(shown, ["21750 in place: re: a", "81750 as a message: re: b"]);
       assert.equal(w.runs.length, 2);
     },
   },
