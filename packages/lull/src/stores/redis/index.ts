@@ -86,6 +86,8 @@ const maxReported = 10_000;
 const listBudget = 5_000;
 /** Records fetched by one call. */
 const peekedTogether = 200;
+/** Time limits that an opening may take, at most, before its connection is given up. */
+const mostPatience = 4;
 /** A connection is replaced at most this often. */
 const reconnectMs = 1_000;
 /** A store that is refused is looked at again after so long. */
@@ -145,6 +147,8 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
   /** The identity that this process has worked with. */
   let known: string | null = null;
   let opening: Promise<Opened> | null = null;
+  /** Time limits that the next opening may take. */
+  let patience = 1;
   let refused: { error: unknown; atMs: number } | null = null;
   let reconnectedAtMs = Number.NEGATIVE_INFINITY;
   /** Something came back. */
@@ -185,10 +189,12 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
         known,
       );
       const mine = opening;
-      // A client that connects while the network is silent may wait for the greeting for ever, and all calls behind it.
-      const limit = limits.add(Math.floor(timeLimitMs * 0.9), () => {
+      // A client that connects while the network is silent may wait for the greeting for ever, and all calls behind it. One
+      // that is only slow gets there the next time, or the one after.
+      const limit = limits.add(Math.floor(timeLimitMs * 0.9 * patience), () => {
         if (opening !== mine) return;
         opening = null;
+        patience = Math.min(2 * patience, mostPatience);
         connectAnew("");
       });
       mine
@@ -196,6 +202,7 @@ export function redis(client: RedisClient, options: RedisOptions = {}): Store {
           (opened) => {
             durability = opened.durability;
             known = opened.identity;
+            patience = 1;
           },
           (error: unknown) => {
             if (opening === mine) opening = null; // A later call tries again.
