@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { eventStream, type Frame } from "../src/app/stream.ts";
 import { streamed } from "../src/cli/client.ts";
 import { json, testApp } from "./support/app.ts";
 
@@ -94,6 +95,53 @@ describe("events of a conversation", () => {
     expect(text.match(/^: still here$/gm)?.length).toBeGreaterThanOrEqual(2);
     // Its place is free again.
     expect((await request("GET", "/v1/events")).status).toBe(200);
+  });
+});
+
+describe("a stream", () => {
+  /** Numbers that come only when they are asked for, the first `most` at once. */
+  async function* numbers(asked: { most: number }, most: number, signal: AbortSignal): AsyncGenerator<Frame> {
+    for (let n = 1; n <= most; n += 1) {
+      asked.most = n;
+      yield { id: n, data: "x".repeat(1_000) };
+    }
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  }
+
+  test("reads no further than its reader, lets one go that takes nothing, and says why it ended", async () => {
+    const asked = { most: 0 };
+    const end = new AbortController();
+    const ended = new Promise<unknown>((resolve) => {
+      const options = { heartbeatMs: 50, stalledMs: 100, signal: end.signal, onEnd: resolve };
+      const { body } = eventStream(numbers(asked, 1_000, end.signal), options);
+      const reader = body?.getReader();
+      // Takes three, and then nothing.
+      void (async () => {
+        for (let n = 0; n < 3; n += 1) await reader?.read();
+      })();
+    });
+    const began = performance.now();
+    expect(await ended).toBeUndefined();
+    expect(performance.now() - began).toBeGreaterThan(140);
+    expect(asked.most).toBeLessThan(6);
+    end.abort();
+  });
+
+  test("goes on beating for as long as nothing comes, then tells what came once", async () => {
+    let come = (_: Frame) => {};
+    const frame = new Promise<Frame>((resolve) => {
+      come = resolve;
+    });
+    async function* late(): AsyncGenerator<Frame> {
+      yield await frame;
+    }
+    const end = new AbortController();
+    const options = { heartbeatMs: 20, stalledMs: 20, signal: end.signal, onEnd: () => {} };
+    const response = eventStream(late(), options);
+    setTimeout(() => come({ id: 7, data: "at last" }), 300);
+    const text = await response.text();
+    expect(text.match(/^: still here$/gm)?.length).toBeGreaterThan(3);
+    expect(text.match(/^id: 7$/gm)).toHaveLength(1);
   });
 });
 

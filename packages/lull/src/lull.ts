@@ -6,6 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { type AttemptHandle, attemptHandle } from "./attempt.ts";
+import { type Audience, audience } from "./audience.ts";
 import type { Operation, Performed } from "./cell.ts";
 import { systemClock } from "./clock.ts";
 import { choose, messageOf } from "./delivery.ts";
@@ -81,8 +82,6 @@ export interface ReplyView {
 
 /** A caller waits this long for a store that does not answer before it is told so. */
 const patienceMs = 10_000;
-/** Another process's writes are looked for this often by `events()` and `reply()`. */
-const pollMs = 1_000;
 const upkeepMs = 600_000;
 
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} };
@@ -102,6 +101,7 @@ export class Lull {
   readonly #clock: Clock;
   readonly #engine: Engine;
   readonly #logger: Logger;
+  readonly #audience: Audience;
   #upkeep: AbortController | null = null;
   #starting: Promise<void> | null = null;
   #stopping: Promise<void> | null = null;
@@ -114,6 +114,11 @@ export class Lull {
     this.#clock = options.clock ?? systemClock();
     this.#logger = options.logger ?? silent;
     this.#engine = engine(options, this.settings, this.#clock, this.#logger);
+    this.#audience = audience(
+      this.#clock,
+      (listener) => this.#engine.on(listener),
+      (id) => this.#newest(id),
+    );
   }
 
   // --- life
@@ -708,34 +713,34 @@ export class Lull {
   ): AsyncGenerator<LullEvent> {
     const id = this.#conversation(conversation);
     const { signal } = options;
-    const live: LullEvent[] = [];
-    const bell = { ring: new AbortController() };
-    const off = this.on((event) => {
-      if (event.conversation !== id) return;
-      if (event.seq === undefined && live.length < 1_000) live.push(event);
-      bell.ring.abort();
-    });
-    const end = () => bell.ring.abort();
-    signal?.addEventListener("abort", end);
+    const ear = this.#audience.listen(id);
+    const wake = () => ear.tell();
+    signal?.addEventListener("abort", wake);
     try {
-      let after = options.after ?? (await this.store.load(id)).record?.seq ?? 0;
+      let after = options.after ?? (await this.#newest(id));
       while (!signal?.aborted) {
-        bell.ring = new AbortController();
         const page = await this.log(id, { from: Math.max(1, after), limit: 200 });
         // The last entry seen is gone: with an erased conversation numbers begin anew.
-        if (page.length === 0 && after > ((await this.store.load(id)).record?.seq ?? 0)) after = 0;
+        const isErased = page.length === 0 && after > (await this.#newest(id));
+        if (isErased) after = 0;
         const fresh = page.filter(({ seq }) => seq > after);
         for (const entry of fresh) {
           after = entry.seq;
           yield eventOf(id, entry);
         }
-        for (const event of live.splice(0)) yield event;
-        if (fresh.length === 0 && !signal?.aborted) await this.#clock.sleep(pollMs, bell.ring.signal);
+        for (const event of ear.live.splice(0)) yield event;
+        if (isErased || fresh.length > 0) continue;
+        ear.after = after;
+        if (!signal?.aborted) await ear.news();
       }
     } finally {
-      signal?.removeEventListener("abort", end);
-      off();
+      signal?.removeEventListener("abort", wake);
+      this.#audience.leave(ear);
     }
+  }
+
+  async #newest(id: ConversationId): Promise<number> {
+    return (await this.store.load(id)).record?.seq ?? 0;
   }
 
   /**

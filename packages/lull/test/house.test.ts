@@ -26,6 +26,7 @@ const mayImport: Record<string, readonly string[]> = {
   worker: ["model", "window", "protocol"],
   errors: ["model"],
   events: ["model"],
+  audience: ["model", "events", "ports", "clock"],
   ports: ["model"],
   clock: ["model", "errors", "ports"],
   stores: ["model", "errors", "ports", "clock", "stop"],
@@ -54,6 +55,7 @@ const mayImport: Record<string, readonly string[]> = {
   attempt: [...performers, "elsewhere", "answer", "engine"],
   lull: [
     ...performers,
+    "audience",
     "tuning",
     "engine",
     "view",

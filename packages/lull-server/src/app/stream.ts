@@ -38,73 +38,72 @@ export function frameText(frame: Frame): string {
 /** `source` is told to stop through the signal it was made with and through its `return()`. */
 export function eventStream(source: AsyncIterable<Frame>, options: StreamOptions): Response {
   const iterator = source[Symbol.asyncIterator]();
-  let next: Promise<IteratorResult<Frame>> | null = null;
+  const stalledMs = options.stalledMs ?? 60_000;
+  let out: ReadableStreamDefaultController<Uint8Array> | null = null;
+  /** Resolves when the reader has got something; null while it wants nothing. */
+  let served: (() => void) | null = null;
+  /** The source was asked, and has not answered. Never raced against: each race would leave something at its promise. */
+  let isAsked = false;
   let ended = false;
   let takenAt = performance.now();
-  const stalledMs = options.stalledMs ?? 60_000;
-  let cut: (() => void) | null = null;
 
   const end = (error?: unknown) => {
     if (ended) return;
     ended = true;
-    clearInterval(watchdog);
+    clearTimeout(timer);
     options.signal.removeEventListener("abort", onAbort);
+    try {
+      out?.close();
+    } catch {
+      // Cancelled by the reader.
+    }
+    serve();
     // A generator in the middle of an await takes its `return` only later; nobody waits for it here.
     void Promise.resolve(iterator.return?.()).catch(() => {});
     options.onEnd(error);
   };
-  const onAbort = () => {
-    cut?.();
-    end();
+  const onAbort = () => end();
+  const serve = (text?: string) => {
+    if (text !== undefined) out?.enqueue(encoder.encode(text));
+    served?.();
+    served = null;
   };
-  const watchdog = setInterval(
-    () => {
-      if (performance.now() - takenAt > stalledMs + options.heartbeatMs) onAbort();
-    },
-    Math.min(stalledMs, 5_000),
-  );
-  watchdog.unref();
+  // One timer for a stream's whole life: it is the heartbeat while the reader waits, and watches over it while it does not.
+  const timer = setTimeout(() => {
+    if (served !== null) serve(": still here\n\n");
+    else if (performance.now() - takenAt > stalledMs + options.heartbeatMs) end();
+    if (!ended) timer.refresh();
+  }, options.heartbeatMs).unref();
   options.signal.addEventListener("abort", onAbort, { once: true });
+
+  const ask = async () => {
+    isAsked = true;
+    try {
+      const { done, value } = await iterator.next();
+      isAsked = false;
+      if (ended) return;
+      if (done) end();
+      else serve(frameText(value));
+    } catch (error) {
+      // A plain end: the client connects again and resumes.
+      end(error);
+    }
+  };
 
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        cut = () => {
-          try {
-            controller.close();
-          } catch {
-            // Closed or cancelled already.
-          }
-        };
+        out = controller;
         controller.enqueue(encoder.encode("retry: 1000\n\n"));
-        if (options.signal.aborted) onAbort();
+        if (options.signal.aborted) end();
       },
-      async pull(controller) {
+      pull() {
         takenAt = performance.now();
-        next ??= iterator.next();
-        let timer: NodeJS.Timeout | undefined;
-        const beat = new Promise<null>((resolve) => {
-          timer = setTimeout(resolve, options.heartbeatMs, null);
+        timer.refresh();
+        return new Promise<void>((resolve) => {
+          served = resolve;
+          if (!isAsked) void ask();
         });
-        try {
-          const result = await Promise.race([next, beat]);
-          if (ended) return;
-          if (result === null) {
-            controller.enqueue(encoder.encode(": still here\n\n"));
-            return;
-          }
-          next = null;
-          if (result.done) {
-            controller.close();
-            end();
-          } else controller.enqueue(encoder.encode(frameText(result.value)));
-        } catch (error) {
-          // A plain end: the client connects again and resumes.
-          if (!ended) controller.close();
-          end(error);
-        } finally {
-          clearTimeout(timer);
-        }
       },
       cancel() {
         end();
