@@ -4,7 +4,8 @@
 //
 // Opens it, scrolls its log from end to beginning, and zooms its timeline all the way out and in again. Reports the most rows
 // of the log and the most things of the timeline that existed at once, all elements, and tasks that kept the page from
-// answering (Long Tasks API): those over 100 ms, and the longest. Median of the runs.
+// answering (Long Tasks API): those over 100 ms, and the longest. That is time by the clock, with what a task waited for a
+// processor; so beside it stands the most processor time of a task, which is what the page itself costs. Median of the runs.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -120,6 +121,7 @@ async function measure(address) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, timezoneId: "UTC" });
   const page = await context.newPage();
   await page.addInitScript({ content: watching });
+  const traced = await tracing();
   const began = performance.now();
   await page.goto(address);
   await page.locator(".log .virtual-row").first().waitFor();
@@ -139,6 +141,7 @@ async function measure(address) {
   await page.waitForTimeout(500);
   /** @type {{ tasks: number[], rows: number, things: number, elements: number }} */
   const { tasks, rows, things, elements } = await page.evaluate("window.seen");
+  const busy = await traced(page);
   await context.close();
   return {
     "ms until log and timeline are shown": shownMs,
@@ -147,5 +150,37 @@ async function measure(address) {
     "elements, at most": elements,
     "tasks over 100 ms": tasks.filter((/** @type {number} */ ms) => ms > 100).length,
     "longest task, ms": Math.round(Math.max(0, ...tasks)),
+    "most processor time of a task, ms": Math.round(Math.max(0, ...busy)),
+  };
+}
+
+/** @typedef {{ name: string, pid: number, tid: number, cat: string, tdur?: number }} TraceEvent */
+
+/**
+ * Records from now on; what it returns ends that, and tells the processor time of each task of the page's main thread.
+ * @returns {Promise<(page: import("playwright-core").Page) => Promise<number[]>>} milliseconds
+ */
+async function tracing() {
+  const session = await browser.newBrowserCDPSession();
+  /** @type {TraceEvent[]} */
+  const events = [];
+  session.on("Tracing.dataCollected", ({ value }) => {
+    for (const event of /** @type {any} */ (value)) events.push(event);
+  });
+  await session.send("Tracing.start", {
+    transferMode: "ReportEvents",
+    traceConfig: { includedCategories: ["toplevel", "blink.user_timing"] },
+  });
+  return async (page) => {
+    await page.evaluate(() => performance.mark("the page that is measured"));
+    const all = new Promise((resolve) => session.once("Tracing.tracingComplete", resolve));
+    await session.send("Tracing.end");
+    await all;
+    await session.detach();
+    const mark = events.find(({ name }) => name === "the page that is measured");
+    if (mark === undefined) throw new Error("the recording has no mark of the page");
+    return events
+      .filter(({ name, pid, tid }) => /\bRunTask$/.test(name) && pid === mark.pid && tid === mark.tid)
+      .map(({ tdur = 0 }) => tdur / 1_000);
   };
 }

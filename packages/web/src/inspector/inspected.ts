@@ -15,6 +15,8 @@ import { type Timeline, timelineInSlices } from "./timeline/index.ts";
 /** The record is asked for again so long after an event, and now and then without one. */
 const afterEventMs = 200;
 const lookAgainMs = 10_000;
+/** So long the timeline waits for pages that are on their way. */
+const mostLoadingMs = 2_000;
 
 export class Inspected {
   readonly id: string;
@@ -166,8 +168,10 @@ export class Inspected {
     this.#building = true;
     const { signal } = this.#end;
     while (this.#stale && !signal.aborted) {
-      // Several changes of one moment are one timeline.
+      // Several changes of one moment are one timeline; and so are pages of the log that are loaded one after the other.
       await pause();
+      for (const since = performance.now(); this.log.loading.value > 0 && performance.now() - since < mostLoadingMs; )
+        await pause(20);
       this.#stale = false;
       const entries = this.stretch();
       const conversation = this.reachesNow ? this.conversation.value : null;
@@ -178,6 +182,6 @@ export class Inspected {
   }
 }
 
-function pause(): Promise<unknown> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+function pause(ms = 0): Promise<unknown> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
 }

@@ -5,4 +5,5 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 
 const app = document.getElementById("app");
-if (app !== null) render(<App />, app);
+// In a task of its own, so that the page answers between being read and being drawn.
+if (app !== null) setTimeout(() => render(<App />, app), 0);

@@ -31,7 +31,7 @@ export function pictureOf(svg: SVGSVGElement, caption: string): string {
       if (value !== "") element.setAttribute(name, value);
     }
     // Titles and labels quote messages.
-    for (const name of ["class", "tabindex", "role", "aria-label", "data-key", "data-kind", "data-tone"])
+    for (const name of ["class", "tabindex", "role", "aria-label", "data-key", "data-kind"])
       element.removeAttribute(name);
   }
   for (const [index, original] of originals.entries()) if (original.matches(".said, .hit")) copies[index]?.remove();

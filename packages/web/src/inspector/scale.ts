@@ -93,7 +93,7 @@ const narrow = 0.4;
 /**
  * What to draw of a timeline: what is in sight, with what would lie on top of each other grouped, at most `most` of it.
  */
-export function drawnOf({ items }: Timeline, span: Span, width: number, most = 350): Drawn[] {
+export function drawnOf({ items }: Timeline, span: Span, width: number, most = 240): Drawn[] {
   for (let gap = leastGap; ; gap *= 1.6) {
     const drawn = grouped(items, span, width, gap);
     if (drawn.length <= most) return drawn;

@@ -45,15 +45,16 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
   const svg = useRef<SVGSVGElement>(null);
   const [width, setWidth] = useState(0);
   /** Null: the newest turns, and on with them. */
-  const [chosen, setChosen] = useState<Span | null>(null);
+  const [chosen, setChosenNow] = useState<Span | null>(null);
+  // Hundreds of things are drawn anew: a task of its own, behind the one of the click and before the one of the layout.
+  const setChosen = (next: Parameters<typeof setChosenNow>[0]) => void setTimeout(() => setChosenNow(next), 0);
   const [reached, setAt] = useState<string | null>(null);
 
   useLayoutEffect(() => {
     const node = svg.current?.parentElement;
     if (!node) return;
-    const measure = () => setWidth(node.clientWidth);
-    measure();
-    const observer = new ResizeObserver(measure);
+    // It is told at once, after the layout that is due anyway.
+    const observer = new ResizeObserver(() => setWidth(node.clientWidth));
     observer.observe(node);
     return () => observer.disconnect();
   }, []);
@@ -73,6 +74,10 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
   const gutter = width >= wideFrom ? 92 : 0;
   const plot = Math.max(50, width - gutter - 12);
   const drawn = useMemo(() => drawnOf(timeline, span, plot), [timeline, span.from, span.to, plot]);
+  const byKey = useMemo(() => new Map(drawn.map((one) => [one.key, one])), [drawn]);
+  // One listener for all things: hundreds of them are made anew at every step of zooming.
+  const thingAt = ({ target }: Event) =>
+    byKey.get((target as Element).closest("[data-key]")?.getAttribute("data-key") ?? "");
   const places = useMemo(() => placed(timeline, gutter === 0), [timeline, gutter === 0]);
   const height = places.height + axisHeight;
 
@@ -132,7 +137,8 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
   };
   const onKey = (event: KeyboardEvent) => {
     const shown = sorted(drawn);
-    const index = shown.findIndex(({ key }) => key === reached);
+    const key = thingAt(event)?.key ?? reached;
+    const index = shown.findIndex((one) => one.key === key);
     const current = shown[index];
     const actions: Record<string, () => void> = {
       "+": () => zoom(1.5),
@@ -171,8 +177,6 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
 
   const tabbed = drawn.some(({ key }) => key === reached) ? reached : sorted(drawn)[0]?.key;
   // What is the same is not drawn again: pointing at something must not cost a drawing of everything.
-  const latest = useRef(activate);
-  latest.current = activate;
   const rooms = useMemo(() => roomsOf(drawn, plot), [drawn, plot]);
   const at = isLive ? now : 0;
   const things = useMemo(
@@ -188,14 +192,9 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
           room={rooms.get(one) ?? 0}
           selected={selected !== null && one.items.some(({ seq }) => seq === selected)}
           tabbed={one.key === tabbed}
-          onPoint={onPoint}
-          onFocus={() => setAt(one.key)}
-          onActivate={() => {
-            if (!drag.current?.moved) latest.current(one);
-          }}
         />
       )),
-    [drawn, rooms, places, selected, tabbed, onPoint, at],
+    [drawn, rooms, places, selected, tabbed, at],
   );
 
   return (
@@ -306,7 +305,28 @@ export function TimelineView({ timeline, now, selected, onPoint, onSelect, onOld
               y2={places.height}
             />
           )}
-          <g transform={`translate(${gutter} 0)`} clip-path="url(#in-plot)">
+          {/* biome-ignore lint/a11y/noStaticElementInteractions: listens for the buttons in it */}
+          <g
+            transform={`translate(${gutter} 0)`}
+            clip-path="url(#in-plot)"
+            onPointerOver={(event) => {
+              const one = thingAt(event);
+              if (one !== undefined) onPoint(one.items);
+            }}
+            onFocusIn={(event) => {
+              const one = thingAt(event);
+              if (one === undefined) return;
+              setAt(one.key);
+              onPoint(one.items);
+            }}
+            onClick={(event) => {
+              const one = thingAt(event);
+              if (one !== undefined && !drag.current?.moved) activate(one);
+            }}
+            onKeyDown={() => {
+              // The whole drawing listens.
+            }}
+          >
             {things}
           </g>
         </svg>
@@ -395,12 +415,9 @@ interface OneProps {
   room: number;
   selected: boolean;
   tabbed: boolean;
-  onPoint: (items: Item[] | null) => void;
-  onFocus: () => void;
-  onActivate: () => void;
 }
 
-function One({ one, span, plot, now, y, room, selected, tabbed, onPoint, onFocus, onActivate }: OneProps) {
+function One({ one, span, plot, now, y, room, selected, tabbed }: OneProps) {
   const [item] = one.items;
   if (item === undefined) return null;
   const isGroup = one.items.length > 1;
@@ -408,6 +425,7 @@ function One({ one, span, plot, now, y, room, selected, tabbed, onPoint, onFocus
     ? `${counted(one.items.length, "thing")} between ${clockTime(item.start)} and ${clockTime(one.items.at(-1)?.start ?? 0)}`
     : `${item.title}, at ${clockTime(item.start)}`;
   const bar = item.shape === "bar" && !isGroup ? edgesOf(item, span, plot, now) : null;
+  const isMark = bar === null && !isGroup;
   return (
     <>
       {/* biome-ignore lint/a11y/useSemanticElements: an SVG has no buttons */}
@@ -415,28 +433,18 @@ function One({ one, span, plot, now, y, room, selected, tabbed, onPoint, onFocus
         class={`one ${isGroup ? "group" : `kind-${item.kind}`} tone-${one.tone}${selected ? " selected" : ""}`}
         data-key={one.key}
         data-kind={isGroup ? "group" : item.kind}
-        data-tone={one.tone}
         role="button"
-        tabIndex={tabbed ? 0 : -1}
+        // In lower case: names of an SVG's attributes are as they are written.
+        tabindex={tabbed ? 0 : -1}
         aria-label={title}
-        onPointerEnter={() => onPoint(one.items)}
-        onFocus={() => {
-          onFocus();
-          onPoint(one.items);
-        }}
-        onClick={onActivate}
-        onKeyDown={() => {
-          // The whole drawing listens.
-        }}
+        {...(isMark && { transform: `translate(${round(one.x)} ${y + 12})` })}
       >
         {isGroup ? (
           <rect class="shape" x={one.x - 4} y={y + 4} width={badgeWidth(one)} height={16} rx={8} />
         ) : bar === null ? (
           <>
-            <rect class="hit" x={one.x - 10} y={y} width={20} height={rowHeight} />
-            <g transform={`translate(${round(one.x)} ${y + 12})`}>
-              <Shape kind={item.kind} />
-            </g>
+            <rect class="hit" x={-10} y={-12} width={20} height={rowHeight} />
+            <Shape kind={item.kind} />
           </>
         ) : (
           <Bar item={item} edges={bar} span={span} plot={plot} y={y} />

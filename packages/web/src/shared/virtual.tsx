@@ -34,9 +34,8 @@ export function VirtualList({ count, rowHeight, label, row, onSight, show, stick
   useLayoutEffect(() => {
     const node = box.current;
     if (node === null) return;
-    const measure = () => setHeight(node.clientHeight);
-    measure();
-    const observer = new ResizeObserver(measure);
+    // It is told at once, after the layout that is due anyway.
+    const observer = new ResizeObserver(() => setHeight(node.clientHeight));
     observer.observe(node);
     return () => observer.disconnect();
   }, []);

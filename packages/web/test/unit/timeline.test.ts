@@ -367,7 +367,7 @@ describe("what is drawn", () => {
     const timeline = timelineOf(entries, null, Date.parse(entries.at(-1)?.at ?? ""));
     const all = { from: timeline.start, to: timeline.end };
     const drawn = drawnOf(timeline, all, 1_200);
-    expect(drawn.length).toBeLessThanOrEqual(350);
+    expect(drawn.length).toBeLessThanOrEqual(240);
     expect(drawn.reduce((sum, { items }) => sum + items.length, 0)).toBe(timeline.items.length);
     // Groups are no wider than what is near: a picture of everything still shows when it was.
     expect(drawn.length).toBeGreaterThan(50);
@@ -396,7 +396,7 @@ describe("what is drawn", () => {
     const wide = timeline.items.map((item) => ({ ...item, shape: "bar" as const, end: timeline.end }));
     expect(
       drawnOf({ ...timeline, items: wide }, { from: timeline.start, to: timeline.end }, 1_200).length,
-    ).toBeLessThanOrEqual(350);
+    ).toBeLessThanOrEqual(240);
   });
 
   it("zooms around an instant, keeps in sight of the conversation, and has round ticks", () => {
