@@ -37,7 +37,6 @@ const steps = [
   ["build", () => check("npm run clean && npm run build")],
   ["test on Node 20", () => testOn(20, [], { without: inBrowser })],
   ["processes on Node 24", () => testOn(24, ["--project", "process"], { without: servers })],
-  ["fresh clone", () => check("node scripts/fresh-clone.mjs")],
 ];
 
 /**
@@ -53,6 +52,7 @@ const beside = [
   ["pack check", (output) => checkBeside("npm run pack:check", output)],
   ["audit", (output) => checkBeside("node scripts/audit.mjs", output)],
   ["image", (output) => checkBeside("node scripts/image.mjs", output)],
+  ["fresh clone", (output) => checkBeside("node scripts/fresh-clone.mjs", output)],
   ["browser on Node 20", (output) => testOn(20, ["--project", "browser"], { output })],
 ];
 
