@@ -418,7 +418,8 @@ async function watched() {
   console.log(
     `  resident: ${mb(before)} under the load alone, ${mb(opened)} with streams, ${mb(during)} half-way, ${mb(after)} in the end (most ${mb(most)}): ${mb(after - before)} more, ${after - before <= 60 ? "within" : "BEYOND"} 60 MB`,
   );
-  if (slow > 0 && seconds < 120) console.log("  slow readers are let go after a minute: they need --seconds 120 or more");
+  if (slow > 0 && seconds < 120)
+    console.log("  slow readers are let go after a minute: they need --seconds 120 or more");
   else if (slow > 0)
     console.log(`  slow readers: ${dropped} of ${slow} let go, all resumed without a gap: ${gaps === 0}`);
   failed ||= gaps > 0 || twice > 0 || late > 0 || (seconds >= 120 && dropped < slow);
